@@ -191,6 +191,8 @@ const TABLE: Readonly<Record<string, Folder>> = {
     files: ["run/host/host-sandbox.ts"],
     packages: ["@opentelemetry/api"],
   },
+  // What the packages beside this one share.
+  "kit.ts": { runs: "host", imports: ["contract", "calls", "catalog"] },
   // The written list of public names; nothing imports it.
   "index.ts": {
     runs: "host",
@@ -240,12 +242,23 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   // Bytes that backends gave, behind references.
   artifacts: { runs: "host", imports: ["contract"], node: "all" },
   // The tools of any connector, for a catalog.
-  tools: { runs: "host", imports: ["contract", "artifacts"], packages: ["codecell", "codecell/catalog"] },
+  tools: {
+    runs: "host",
+    imports: ["contract", "artifacts"],
+    packages: ["codecell", "codecell/catalog", "codecell/kit"],
+  },
+  // The handles that a program has of its connectors.
+  handles: {
+    runs: "host",
+    imports: ["contract", "artifacts", "tools"],
+    packages: ["codecell", "codecell/catalog", "codecell/declare", "codecell/kit"],
+    node: "all",
+  },
   // Public: what every connector has to pass.
   testing: { runs: "host", imports: ["contract"], packages: ["vitest"] },
   "index.ts": {
     runs: "host",
-    imports: ["contract", "mcp", "cli", "http", "openapi", "web", "artifacts", "tools"],
+    imports: ["contract", "mcp", "cli", "http", "openapi", "web", "artifacts", "tools", "handles"],
   },
 };
 

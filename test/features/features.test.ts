@@ -26,6 +26,10 @@ const GIVEN: {
   catalog: [{ catalog: { names: new Set<string>(), allTools: () => "[]" } }, "[]"],
   detachedFails: [{ detachedCalls: "fail" }, true],
   yield: [{ mayYield: true }, true],
+  connectors: [
+    { connectors: { setting: { root: "connectors", handles: { desk: "cli:desk:" } }, tools: {} } },
+    '{"root":"connectors","handles":{"desk":"cli:desk:"}}',
+  ],
   fetch: [{ fetchPolicy: { allowedOrigins: ["https://example.com"] } }, true],
 };
 

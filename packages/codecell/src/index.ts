@@ -66,6 +66,7 @@ export type {
   StartOptions,
 } from "./run/host/host.ts";
 export { run } from "./run/host/default-host.ts";
+export type { ConnectorHandles } from "./run/host/connector-handles.ts";
 export type { GuestCatalog } from "./run/host/guest-catalog.ts";
 export type { HostCheck } from "./run/check/host-check.ts";
 export type { CellListener, CellStart, Loss, Placement, Sandbox } from "./sandbox/sandbox.ts";

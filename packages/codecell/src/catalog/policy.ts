@@ -24,7 +24,7 @@ interface RuledTool {
   readonly name: string;
 }
 
-type ToolRule = (tool: RuledTool) => boolean;
+export type ToolRule = (tool: RuledTool) => boolean;
 
 /** The first part of a pattern must be able to match a kind. */
 const KIND_PATTERN = /^[a-z*][a-z\d*-]*$/u;

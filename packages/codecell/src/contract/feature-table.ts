@@ -127,6 +127,97 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
       },
     ],
   },
+  /**
+   * Handles of backends. The text is the JSON of `HandleSetting`, which also says how the root object is called and
+   * declared: the name here is its default. `callTool` is not among the calls: it is a call of the tool itself.
+   */
+  connectors: {
+    setting: "text",
+    globals: ["connectors"],
+    declarations: "",
+    namespaces: {},
+    listings: [],
+    calls: [
+      {
+        name: "connectors.inspect",
+        shown: "handle.inspect",
+        instead: "it is a method of handles: await handle.inspect(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.check",
+        shown: "handle.check",
+        instead: "it is a method of handles: await handle.check(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.tools",
+        shown: "handle.tools",
+        instead: "it is a method of handles: await handle.tools(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.searchTools",
+        shown: "handle.searchTools",
+        instead: "it is a method of handles: await handle.searchTools(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.describeTool",
+        shown: "handle.describeTool",
+        instead: "it is a method of handles: await handle.describeTool(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.resources",
+        shown: "handle.resources",
+        instead: "it is a method of handles: await handle.resources(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.searchResources",
+        shown: "handle.searchResources",
+        instead: "it is a method of handles: await handle.searchResources(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.resourceTemplates",
+        shown: "handle.resourceTemplates",
+        instead: "it is a method of handles: await handle.resourceTemplates(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.readResource",
+        shown: "handle.readResource",
+        instead: "it is a method of handles: await handle.readResource(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.prompts",
+        shown: "handle.prompts",
+        instead: "it is a method of handles: await handle.prompts(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.searchPrompts",
+        shown: "handle.searchPrompts",
+        instead: "it is a method of handles: await handle.searchPrompts(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.getPrompt",
+        shown: "handle.getPrompt",
+        instead: "it is a method of handles: await handle.getPrompt(…)",
+        endedBy: "tool",
+      },
+      {
+        name: "connectors.complete",
+        shown: "handle.complete",
+        instead: "it is a method of handles: await handle.complete(…)",
+        endedBy: "tool",
+      },
+    ],
+  },
   /** The settings do not say what the program may reach: each host has its own policy. */
   fetch: {
     setting: "flag",

@@ -10,6 +10,7 @@ import {
   FEATURE_TABLE,
   type GuestFeature,
 } from "./feature-table.ts";
+import { declareHandles, type HandleSetting } from "./handle-setting.ts";
 
 type Table = typeof FEATURE_TABLE;
 
@@ -126,6 +127,15 @@ export function declareFeatures(settings: FeatureSettings): string[] {
         declared.push(`declare const ${name}: { ${Object.values(members).join("; ")} };`);
       }
     }
+  }
+  if (settings.connectors !== undefined) {
+    const { root, handles } = JSON.parse(settings.connectors) as HandleSetting;
+    declared.push(
+      declareHandles(
+        root,
+        Object.keys(handles).map((id) => ({ id, hint: "" })),
+      ),
+    );
   }
   return declared;
 }

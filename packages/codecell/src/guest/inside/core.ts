@@ -138,6 +138,7 @@ export function createCore(host: HostFunction): CoreFunctions {
     defineHidden(error, "stack", sourceFrames(error.stack ?? ""));
     defineVisible(error, "code", failure.shownCode ?? failure.code);
     if (failure.toolCode !== undefined) defineVisible(error, "toolCode", failure.toolCode);
+    if (failure.details !== undefined) defineVisible(error, "details", jsonParse(failure.details));
     return error;
   }
 

@@ -7,6 +7,7 @@
  */
 import type { FeatureName } from "../../contract/features.ts";
 import { installCatalog } from "./calls/catalog.ts";
+import { installConnectors } from "./calls/connectors.ts";
 import { installYield } from "./calls/yield.ts";
 import type { Installer } from "./guest-core.ts";
 import { installFetch } from "./web/fetch.ts";
@@ -15,5 +16,6 @@ export const INSTALLERS: Readonly<Record<FeatureName, Installer>> = {
   catalog: installCatalog,
   detachedFails: (core) => core.watchCalls(),
   yield: installYield,
+  connectors: installConnectors,
   fetch: installFetch,
 };

@@ -13,6 +13,7 @@ import type { ToolSet } from "../../contract/tool.ts";
 import { createFetchTool } from "../../fetch/fetch-tool.ts";
 import { resolveFetchPolicy } from "../../fetch/policy.ts";
 import { isRecord } from "../../value/shape.ts";
+import { isHandles } from "./connector-handles.ts";
 import type { ShownCatalog } from "./guest-catalog.ts";
 import type { RunOptions, StartOptions } from "./host-options.ts";
 
@@ -20,7 +21,7 @@ import type { RunOptions, StartOptions } from "./host-options.ts";
 export type AnyOptions = RunOptions & Partial<StartOptions>;
 
 /** The options of a run that give features to its program. */
-export type OptionOfFeature = "catalog" | "detachedCalls" | "mayYield" | "fetchPolicy";
+export type OptionOfFeature = "catalog" | "connectors" | "detachedCalls" | "mayYield" | "fetchPolicy";
 
 export interface FeatureOption {
   readonly option: OptionOfFeature;
@@ -29,6 +30,8 @@ export interface FeatureOption {
   readonly isGiven: (options: AnyOptions) => boolean;
   /** For a feature whose setting is a text. */
   readonly text?: (options: StartOptions, shown: ShownCatalog | undefined) => string;
+  /** The tools that end the calls of the feature, if the option brings them. Then a resumed run needs the option again. */
+  readonly tools?: (options: AnyOptions) => ToolSet | undefined;
 }
 
 export interface ServedFeatureOption extends FeatureOption {
@@ -66,6 +69,16 @@ export const FEATURE_OPTIONS: FeatureOptions = {
     problem: ({ mayYield }) =>
       mayYield === undefined || typeof mayYield === "boolean" ? undefined : "mayYield must be a boolean",
     isGiven: ({ mayYield }) => mayYield === true,
+  },
+  connectors: {
+    option: "connectors",
+    problem: ({ connectors }) =>
+      connectors === undefined || isHandles(connectors)
+        ? undefined
+        : "connectors must be handles, as createHandles of @codecell/connectors makes them",
+    isGiven: ({ connectors }) => connectors !== undefined,
+    text: ({ connectors }) => (connectors === undefined ? "" : JSON.stringify(connectors.setting)),
+    tools: ({ connectors }) => connectors?.tools,
   },
   fetch: {
     option: "fetchPolicy",

@@ -12,6 +12,7 @@ import {
   type HostServedFeature,
   NO_FEATURES,
 } from "../../contract/features.ts";
+import { toolOf, withLateTools } from "../../contract/late-tools.ts";
 import type { Limits } from "../../contract/limits.ts";
 import type { ToolSet } from "../../contract/tool.ts";
 import {
@@ -31,11 +32,41 @@ const SERVED = FEATURE_NAMES.filter((name) =>
 
 const SERVED_OPTIONS: Readonly<Record<HostServedFeature, ServedFeatureOption>> = FEATURE_OPTIONS;
 
+const NO_TOOLS: ToolSet = {};
+
 type RunPurpose = "start" | "resume" | "fork";
+
+/** Features whose options bring tools. */
+const BRINGING = FEATURE_NAMES.filter((name) => OPTIONS[name].tools !== undefined);
+
+const NEEDED_AGAIN = FEATURE_NAMES.filter(
+  (name) => BRINGING.includes(name) || (SERVED as readonly FeatureName[]).includes(name),
+);
 
 /** A run that has begun takes only the options that serve calls. */
 function takenFor(purpose: RunPurpose): readonly FeatureName[] {
-  return purpose === "start" ? FEATURE_NAMES : SERVED;
+  return purpose === "start" ? FEATURE_NAMES : NEEDED_AGAIN;
+}
+
+/**
+ * The tools of a run: those that were given and those that its features bring. Thousands may have been given, so they are
+ * not copied.
+ */
+export function toolsOfRun(options: AnyOptions): ToolSet {
+  const { tools: given = NO_TOOLS } = options;
+  let all = given;
+  for (const name of BRINGING) {
+    const brought = OPTIONS[name].tools?.(options);
+    if (brought === undefined) continue;
+    const taken = Object.keys(brought).find((one) => Object.hasOwn(given, one));
+    if (taken !== undefined) {
+      const { option } = OPTIONS[name];
+      throw new TypeError(`Cannot use ${option}: no tool can be named "${taken}" beside it, rename the tool`);
+    }
+    const before = all;
+    all = withLateTools(brought, (wanted) => toolOf(before, wanted) ?? toolOf(brought, wanted), given);
+  }
+  return all;
 }
 
 /** The names of the options that give features, or serve their calls. */
@@ -70,7 +101,6 @@ export function toSettings(options: StartOptions, shown: ShownCatalog | undefine
 export type Serving = Partial<Record<HostServedFeature, (limits: Limits) => ToolSet>>;
 
 const NO_SERVING: Serving = {};
-const NO_TOOLS: ToolSet = {};
 
 /** Throws if an option cannot be read. */
 export function resolveServing(options: AnyOptions): Serving {

@@ -12,6 +12,7 @@ import type { ToolSet } from "../../contract/tool.ts";
 import type { EndedRecord } from "../../durable/ended-runs.ts";
 import type { FetchPolicy } from "../../fetch/policy.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { ConnectorHandles } from "./connector-handles.ts";
 import type { GuestCatalog } from "./guest-catalog.ts";
 import type { HostCheck } from "../check/host-check.ts";
 
@@ -123,6 +124,12 @@ export interface RunOptions {
    * it is decided at the start: a run that is resumed or forked needs a policy again for its further fetches.
    */
   readonly fetchPolicy?: FetchPolicy | undefined;
+  /**
+   * Gives the program handles of backends, as `createHandles` of @codecell/connectors makes them. Default: the program has
+   * none. Which handles it has is decided at the start: a run that is resumed or forked needs them again for its further
+   * calls.
+   */
+  readonly connectors?: ConnectorHandles | undefined;
 }
 
 export interface StartOptions extends RunOptions {

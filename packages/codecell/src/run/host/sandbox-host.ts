@@ -34,7 +34,7 @@ import {
   assertSuspended,
   assertRunTools,
 } from "./assert-options.ts";
-import { hostToolsOf, isGiven, resolveServing, type Serving } from "./features.ts";
+import { hostToolsOf, isGiven, resolveServing, type Serving, toolsOfRun } from "./features.ts";
 import { forkPast } from "./fork.ts";
 import { emptyHeader, toHeader } from "./header.ts";
 import type {
@@ -129,11 +129,11 @@ export class SandboxHost implements Host {
     serving: Serving,
     forked?: Pick<Ledger, "source" | "calls">,
   ): RunHandle {
-    const { tools = {} } = options;
+    const tools = toolsOfRun(options);
     const { header } = past.recorder;
     const errors = this.#errors(header.runId, options);
     const terms = this.#terms(options, errors);
-    const check = ProgramCheck.of(this.#options.check, header, tools, forked);
+    const check = ProgramCheck.of(this.#options.check, header, options.tools ?? {}, forked);
     const tooLarge = sourceRefusal(header);
     const refusal = tooLarge ?? this.#refusal(options);
     if (refusal !== undefined) {
@@ -148,9 +148,10 @@ export class SandboxHost implements Host {
 
   resume(options: ResumeOptions): RunHandle {
     assertRun(options, "resume");
-    const { token = "", tools = {}, resolutions = {}, scope = "" } = options;
+    const { token = "", resolutions = {}, scope = "" } = options;
     assertSuspended(options, "resume");
-    assertRunTools(tools, "resume");
+    assertRunTools(options.tools ?? {}, "resume");
+    const tools = toolsOfRun(options);
     assertResolutions(resolutions);
     const serving = resolveServing(options);
     const refusal = this.#refusal(options);
@@ -219,8 +220,8 @@ export class SandboxHost implements Host {
     options: ResumeOptions,
     errors: RunErrors,
   ): Promise<OpenRun | Failure> {
-    const { tools = {}, scope = "" } = options;
-    const opened = await this.#keeper.open(found, scope, tools, errors);
+    const { scope = "" } = options;
+    const opened = await this.#keeper.open(found, scope, toolsOfRun(options), errors);
     if ("code" in opened) return opened;
     const refusal = this.#refusal(options) ?? misfitOf(opened.past, options);
     if (refusal !== undefined) await opened.giveBack();
@@ -233,7 +234,8 @@ export class SandboxHost implements Host {
     serving: Serving,
     how?: Pick<Beginning, "errors" | "events">,
   ): RunHandle {
-    const { tools = {}, resolutions = {} } = options;
+    const { resolutions = {} } = options;
+    const tools = toolsOfRun(options);
     const errors = how?.errors ?? this.#errors(opened.past.recorder.header.runId, options);
     const past = withResolutions(opened.past, resolutions);
     const keeping = opened.take(this.#terms(options, errors));
@@ -378,7 +380,11 @@ function misfitOf(past: RunPast, options: ResumeOptions): Failure | undefined {
     if (!(error instanceof TypeError)) throw error;
     return { code: "resume_invalid", message: error.message };
   }
-  return missingTools(past, { tools, resolutions, serves: (feature) => isGiven(options, feature) });
+  return missingTools(past, {
+    tools: toolsOfRun(options),
+    resolutions,
+    serves: (feature) => isGiven(options, feature),
+  });
 }
 
 function abortRefusal(signal: AbortSignal | undefined): Failure | undefined {

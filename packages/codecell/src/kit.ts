@@ -1,0 +1,9 @@
+/** What the packages beside this one share. Unstable, and not for users. Named exports only. */
+export { CallRefusal, withCallDetails } from "./calls/call-failure.ts";
+export { closestNames } from "./calls/closest-names.ts";
+export { VALIDATE, withOwnMiddleware } from "./calls/middleware.ts";
+export { toLateSchema } from "./calls/schema.ts";
+export { toToolId } from "./catalog/tool-id.ts";
+export { createPolicy, type ToolRule } from "./catalog/policy.ts";
+export { declareHandles, resultTypeOf } from "./contract/handle-setting.ts";
+export { withLateTools } from "./contract/late-tools.ts";
