@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { PENDING } from "./requirements-exec-wait.ts";
+import { PENDING_HANDLES } from "./requirements-handles.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { filesBelow, titlesOf } from "./sources.ts";
 
 /** Numbers are those of a specification; areas whose numbers are not listed yet are left aside. */
-const CITATION = /\[([a-z]+:[a-z-]+|exec-wait:\d+)\]/gu;
+const CITATION = /\[([a-z]+:[a-z-]+|(?:exec-wait|handles):\d+)\]/gu;
 
-const pending = new Set(PENDING.map((number) => `exec-wait:${number}`));
+const pending = new Set([
+  ...PENDING.map((number) => `exec-wait:${number}`),
+  ...Object.keys(PENDING_HANDLES).map((number) => `handles:${number}`),
+]);
 
 const proofs = new Map<string, string[]>();
 for (const path of [...filesBelow("packages"), ...filesBelow("test"), ...filesBelow("scripts")]) {

@@ -5,6 +5,7 @@
  * has no proof, or a proof names a promise that is not here.
  */
 import { EXEC_WAIT } from "./requirements-exec-wait.ts";
+import { HANDLES } from "./requirements-handles.ts";
 
 export interface Requirement {
   readonly promise: string;
@@ -275,5 +276,11 @@ export const REQUIREMENTS: Readonly<Record<string, Requirement>> = {
 
   ...Object.fromEntries(
     EXEC_WAIT.map((promise, index): [string, Requirement] => [`exec-wait:${index + 1}`, { promise }]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(HANDLES).map(([number, promise]): [string, Requirement] => [
+      `handles:${number}`,
+      { promise },
+    ]),
   ),
 };

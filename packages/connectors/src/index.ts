@@ -29,6 +29,8 @@ export { connectTools } from "./tools/connect-tools.ts";
 export type { ConnectedTools } from "./tools/connect-tools.ts";
 export { toToolSource } from "./tools/tool-source.ts";
 export type { ToolSourceOptions } from "./tools/tool-source.ts";
+export { createHandles } from "./handles/create-handles.ts";
+export type { Handles, HandlesOptions } from "./handles/create-handles.ts";
 export { mcp } from "./mcp/mcp.ts";
 export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";
 export { http } from "./http/http.ts";

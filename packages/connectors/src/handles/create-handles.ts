@@ -1,0 +1,102 @@
+/**
+ * Runs on the host. Handles: what a program has of its connectors, and what a model is told of that.
+ *
+ * - Making handles asks no backend for anything. A backend that is down has its handle, which says so.
+ * - Equal connectors make equal declarations, in whatever order they come.
+ */
+import { createHash } from "node:crypto";
+import type { ConnectorHandles, ToolSet } from "codecell";
+import { type CatalogOptions, type CatalogPolicy, createCatalog } from "codecell/catalog";
+import { createPolicy, declareHandles, resultTypeOf, withLateTools } from "codecell/kit";
+import { Artifacts } from "../artifacts/artifacts.ts";
+import type { Connector } from "../contract/connector.ts";
+import { ConnectedTools } from "./connected-tools.ts";
+import { type Connected, createHandleTools } from "./handle-tools.ts";
+
+export interface HandlesOptions {
+  /** The name of the global that holds the handles. Default: `connectors`. */
+  readonly root?: string;
+  /** Which tools of the backends there are. Default: all. */
+  readonly policy?: CatalogPolicy;
+  /** Keeps the bytes that backends give. Default: some that nobody else can read. */
+  readonly artifacts?: Artifacts;
+  /** Keeps what is learnt about outputs after the process ends. */
+  readonly memory?: NonNullable<CatalogOptions["memory"]>;
+}
+
+export interface Handles extends ConnectorHandles {
+  /** What a model is told of the handles, as TypeScript. */
+  readonly declarations: string;
+  /** 64 hexadecimal digits; equal for equal declarations. */
+  readonly declarationHash: string;
+  /** Where the bytes are that backends gave. */
+  readonly artifacts: Artifacts;
+}
+
+export function createHandles(connectors: readonly Connector[], options: HandlesOptions = {}): Handles {
+  assertHandles(connectors, options);
+  const { root = "connectors", policy = {}, artifacts = new Artifacts(), memory } = options;
+  const result = resultTypeOf(root);
+  const isAllowed = createPolicy(policy);
+  const shared = createCatalog([], memory === undefined ? {} : { memory });
+  const sorted = connectors.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const connected = new Map(
+    sorted.map((connector): [string, Connected] => [
+      connector.id,
+      { connector, tools: new ConnectedTools({ connector, artifacts, shared, isAllowed, result }) },
+    ]),
+  );
+  const byPrefix = new Map([...connected.values()].map(({ tools }) => [tools.prefix, tools]));
+  const find = (id: string): ToolSet[string] | undefined => {
+    const end = id.indexOf(":", id.indexOf(":") + 1) + 1;
+    return end === 0 ? undefined : byPrefix.get(id.slice(0, end))?.find(id);
+  };
+  const declarations = declareHandles(
+    root,
+    sorted.map(({ id, card }) => ({ id, hint: hintOf(card) })),
+  );
+  return {
+    setting: {
+      root,
+      handles: Object.fromEntries([...connected].map(([id, { tools }]) => [id, tools.prefix])),
+    },
+    tools: withLateTools(createHandleTools({ connected, artifacts, result }), find),
+    declarations,
+    declarationHash: createHash("sha256").update(declarations).digest("hex"),
+    artifacts,
+  };
+}
+
+function hintOf({ name, description, useWhen }: Connector["card"]): string {
+  const purpose = `${name}: ${description}`;
+  return useWhen === undefined ? purpose : `${purpose} Use when: ${useWhen}`;
+}
+
+/** Names that a program could not write, or that it has already. */
+const NAME = /^[A-Za-z_][A-Za-z\d_]{0,63}$/u;
+const TAKEN: ReadonlySet<string> = new Set([
+  "tools",
+  "console",
+  "globalThis",
+  "undefined",
+  "text",
+  "json",
+  "fetch",
+]);
+
+function assertHandles(
+  connectors: unknown,
+  { root }: HandlesOptions,
+): asserts connectors is readonly Connector[] {
+  if (!Array.isArray(connectors)) throw new TypeError("Cannot create handles: expected a list of connectors");
+  const ids = new Set<string>();
+  for (const { id } of connectors as readonly Connector[]) {
+    if (ids.has(id))
+      throw new TypeError(`Cannot create handles: two connectors have the id "${id}", rename one`);
+    ids.add(id);
+  }
+  if (root !== undefined && (!NAME.test(root) || TAKEN.has(root)))
+    throw new TypeError(
+      `Cannot create handles: "${root}" cannot be the name of their root, choose another one`,
+    );
+}

@@ -1,0 +1,25 @@
+/** Runs on the host. Finds what contains the words of a program, in lists that backends gave. */
+import { setImmediate } from "node:timers/promises";
+
+/** About two milliseconds. */
+const CHARACTERS_PER_TURN = 1_000_000;
+
+/** The items of which a text contains the query, whatever the case of its letters, in their order. */
+export async function matching<Item>(
+  items: readonly Item[],
+  query: string,
+  textsOf: (item: Item) => readonly (string | undefined)[],
+): Promise<readonly Item[]> {
+  const wanted = query.trim().toLowerCase();
+  const found: Item[] = [];
+  let read = 0;
+  for (const item of items) {
+    const texts = textsOf(item).filter((text) => text !== undefined);
+    if (texts.some((text) => text.toLowerCase().includes(wanted))) found.push(item);
+    for (const { length } of texts) read += length + 1;
+    if (read < CHARACTERS_PER_TURN) continue;
+    read = 0;
+    await setImmediate();
+  }
+  return found;
+}
