@@ -57,6 +57,7 @@ const nested = (): NestedTools =>
     telemetry: new Telemetry([], { size: 1, sources: {} }),
     trajectory: new Trajectory(),
     saved: new SavedValues({ maxBytes: 1024, maxValues: 1 }),
+    connectors: undefined,
   });
 /** A call of an agent's program, recorded from its events. */
 const recorded = (

@@ -224,6 +224,7 @@ export class AgentRun {
     agentProgram.onUpdate = onUpdate;
     const handle = begin({
       tools: nested.set,
+      ...(nested.connectors === undefined ? {} : { connectors: nested.connectors }),
       ...nested.watch(agentProgram, this.#setup.host().isDurable),
       context: nested.context,
       scope,

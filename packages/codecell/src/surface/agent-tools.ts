@@ -7,7 +7,7 @@
  *   be called without the protection that its owner wrote down.
  * - Tools that control code mode or tool search are never catalogued, so no program can reach them.
  */
-import { type Catalog, createCatalog } from "../catalog/catalog.ts";
+import { type Catalog, createCatalog, type ToolSource } from "../catalog/catalog.ts";
 import { type CatalogPolicy, createPolicy } from "../catalog/policy.ts";
 import { toToolId } from "../catalog/tool-id.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
@@ -29,6 +29,8 @@ export interface AgentTools {
   readonly plugin?: Readonly<Record<string, AgentToolSet>>;
   readonly mcp?: Readonly<Record<string, AgentToolSet>>;
   readonly client?: Readonly<Record<string, AgentToolSet>>;
+  /** Tools of other places, such as those of `connectTools` of @codecell/connectors. */
+  readonly sources?: readonly ToolSource[];
 }
 
 export interface SortedTools {
@@ -71,24 +73,25 @@ export function isMarkedControl(tool: AgentTool): boolean {
 
 export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools {
   const isAllowed = createPolicy(policy);
-  const sources = sourcesOf(tools).map(({ kind, owner, tools: given }) => {
+  const sources = sourcesOf(tools).map(({ kind, owner, identity, tools: given }) => {
     const allowed = Object.entries(given).filter(([name]) =>
       isAllowed({ id: toToolId(kind, owner, name), name }),
     );
     for (const [name, tool] of allowed) {
       assertTool(tool, toToolId(kind, owner, name), ACTION, AGENT_TOOL_KEYS);
     }
-    return { kind, owner, tools: Object.fromEntries(allowed) };
+    return { kind, owner, identity, tools: Object.fromEntries(allowed) };
   });
   const all = sources.flatMap(({ kind, tools: given }) =>
     Object.entries(given).map(([name, tool]) => ({ kind, name, tool })),
   );
   return {
     toCatalog: (memory) => {
-      const hidden = sources.map(({ kind, owner, tools: given }) => ({
+      const hidden = sources.map(({ kind, owner, identity, tools: given }) => ({
         kind,
         owner,
         tools: hiddenOf(kind, given),
+        ...(identity === undefined ? {} : { identity }),
       }));
       return createCatalog(hidden, { policy, ...(memory === undefined ? {} : { memory }) });
     },
@@ -100,6 +103,7 @@ export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools
 interface GivenTools {
   readonly kind: string;
   readonly owner: string;
+  readonly identity?: string | undefined;
   readonly tools: AgentToolSet;
 }
 
@@ -107,17 +111,23 @@ const OWNED = ["plugin", "mcp", "client"] as const;
 
 function sourcesOf(tools: AgentTools): GivenTools[] {
   assertToolSet(tools, ACTION);
-  const other = Object.keys(tools).find((key) => key !== "core" && !OWNED.some((kind) => kind === key));
+  const other = Object.keys(tools).find(
+    (key) => key !== "core" && key !== "sources" && !OWNED.some((kind) => kind === key),
+  );
   if (other !== undefined) {
     throw new TypeError(
       `Cannot ${ACTION}: its tools have no kind "${other}", give { core: { ${other}: … } }, or ${OWNED.join(", ")} with tools by their owners`,
     );
   }
-  const { core = {} } = tools;
+  const { core = {}, sources = [] } = tools;
   assertToolSet(core, ACTION);
+  if (!Array.isArray(sources))
+    throw new TypeError(`Cannot ${ACTION}: sources must be a list of { kind, owner, tools }`);
+  for (const source of sources) assertToolSet(source.tools, ACTION);
   return [
     { kind: "core", owner: "core", tools: core },
     ...OWNED.flatMap((kind) => ownedBy(kind, tools[kind])),
+    ...sources,
   ];
 }
 

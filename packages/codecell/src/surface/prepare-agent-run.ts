@@ -17,6 +17,7 @@ import type { JudgeApart } from "../protocol/judges.ts";
 import { assertOptions } from "../run/host/assert-options.ts";
 import { assertIsHost } from "../run/host/assert-host.ts";
 import { defaultHost, judgeOutsideRuns } from "../run/host/default-host.ts";
+import { type ConnectorHandles, isHandles } from "../run/host/connector-handles.ts";
 import type { Host } from "../run/host/host.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type AgentTool, type AgentTools, markControl, sortTools } from "./agent-tools.ts";
@@ -46,6 +47,8 @@ export interface AgentRunOptions<Context extends AgentScope = AgentContext> {
   /** `true`, `false` or an object, as an operator wrote it; default off. A name that nobody knows throws. */
   readonly config?: unknown;
   readonly tools: AgentTools;
+  /** Gives programs handles of backends, as `createHandles` of @codecell/connectors makes them. The policy holds for them too. */
+  readonly connectors?: ConnectorHandles;
   readonly policy?: CatalogPolicy;
   readonly context: Context;
   /** If true, the model gets no tools at all. */
@@ -165,7 +168,8 @@ function prepare(
   if (resolved.status === "off") return unchanged(sorted.all);
   const catalog = sorted.toCatalog(options.memory);
   const { direct } = sorted;
-  if (catalog.entries.length === 0 && direct.length === 0) return unchanged([]);
+  const connectors = options.connectors?.withPolicy(policy);
+  if (catalog.entries.length === 0 && direct.length === 0 && connectors === undefined) return unchanged([]);
   const settings = resolved.status === "on" ? resolved.settings : FALLBACK;
   const visible = ["exec", "wait", ...direct.map(({ name }) => name)];
   if (new Set(visible).size < visible.length) {
@@ -188,6 +192,7 @@ function prepare(
     telemetry,
     trajectory,
     saved,
+    connectors,
   });
   const run = new AgentRun({
     host,
@@ -208,7 +213,7 @@ function prepare(
     await run.end();
     runs.delete(run);
   };
-  const surface = describeSurface(catalog, settings, { yields: true });
+  const surface = describeSurface(catalog, settings, { yields: true, connectors });
   const own = { exec: surface.exec.description, wait: surface.wait.description };
   const visibleTools: readonly VisibleTool[] = [
     { name: "exec", tool: toTool(surface.exec, (input, exchange) => run.exec(input, exchange)) },
@@ -245,6 +250,8 @@ function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
     assertNames(trajectory, OF_TRAJECTORY, ACTION, "trajectory");
   }
   assertOptions(context, `${ACTION} without its context`);
+  if (options.connectors !== undefined && !isHandles(options.connectors))
+    throw new TypeError(`Cannot ${ACTION}: connectors must be handles, as createHandles of @codecell/connectors makes them`);
   if (context.abortSignal !== undefined && !(context.abortSignal instanceof AbortSignal)) {
     throw new TypeError(`Cannot ${ACTION}: context.abortSignal must be an AbortSignal`);
   }
@@ -270,6 +277,7 @@ const OF_TRAJECTORY: OptionNames<TrajectoryOptions> = {
 const OF_AGENT_RUN: OptionNames<AgentRunOptions> = {
   config: true,
   tools: true,
+  connectors: true,
   policy: true,
   context: true,
   disableTools: true,

@@ -6,8 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import type { ConnectorHandles, ToolSet } from "codecell";
-import { type CatalogOptions, type CatalogPolicy, createCatalog } from "codecell/catalog";
-import { createPolicy, declareHandles, resultTypeOf, withLateTools } from "codecell/kit";
+import { type Catalog, type CatalogOptions, type CatalogPolicy, createCatalog } from "codecell/catalog";
+import { createPolicy, declareHandles, resultTypeOf, type ToolRule, withLateTools } from "codecell/kit";
 import { Artifacts } from "../artifacts/artifacts.ts";
 import type { Connector } from "../contract/connector.ts";
 import { ConnectedTools } from "./connected-tools.ts";
@@ -25,8 +25,6 @@ export interface HandlesOptions {
 }
 
 export interface Handles extends ConnectorHandles {
-  /** What a model is told of the handles, as TypeScript. */
-  readonly declarations: string;
   /** 64 hexadecimal digits; equal for equal declarations. */
   readonly declarationHash: string;
   /** Where the bytes are that backends gave. */
@@ -36,9 +34,21 @@ export interface Handles extends ConnectorHandles {
 export function createHandles(connectors: readonly Connector[], options: HandlesOptions = {}): Handles {
   assertHandles(connectors, options);
   const { root = "connectors", policy = {}, artifacts = new Artifacts(), memory } = options;
-  const result = resultTypeOf(root);
-  const isAllowed = createPolicy(policy);
   const shared = createCatalog([], memory === undefined ? {} : { memory });
+  return makeHandles(connectors, { root, isAllowed: createPolicy(policy), artifacts, shared });
+}
+
+interface HandlesSetup {
+  readonly root: string;
+  readonly isAllowed: ToolRule;
+  readonly artifacts: Artifacts;
+  /** An empty catalog: what is learnt of outputs belongs to all that are made from it. */
+  readonly shared: Catalog;
+}
+
+function makeHandles(connectors: readonly Connector[], setup: HandlesSetup): Handles {
+  const { root, isAllowed, artifacts, shared } = setup;
+  const result = resultTypeOf(root);
   const sorted = connectors.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const connected = new Map(
     sorted.map((connector): [string, Connected] => [
@@ -64,6 +74,10 @@ export function createHandles(connectors: readonly Connector[], options: Handles
     declarations,
     declarationHash: createHash("sha256").update(declarations).digest("hex"),
     artifacts,
+    withPolicy: (policy) => {
+      const isAllowedToo = createPolicy(policy);
+      return makeHandles(connectors, { ...setup, isAllowed: (tool) => isAllowed(tool) && isAllowedToo(tool) });
+    },
   };
 }
 

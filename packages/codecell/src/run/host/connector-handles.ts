@@ -10,10 +10,15 @@ export interface ConnectorHandles {
    * their ids.
    */
   readonly tools: ToolSet;
+  /** What a model is told of the handles, as TypeScript. */
+  readonly declarations: string;
+  /** The same handles, where a further policy decides which tools there are. */
+  withPolicy(policy: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }): ConnectorHandles;
 }
 
 export function isHandles(given: unknown): given is ConnectorHandles {
   if (!isRecord(given) || !isRecord(given["tools"]) || !isRecord(given["setting"])) return false;
+  if (typeof given["withPolicy"] !== "function" || typeof given["declarations"] !== "string") return false;
   const { root, handles } = given["setting"];
   return typeof root === "string" && isRecord(handles);
 }

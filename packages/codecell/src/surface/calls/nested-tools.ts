@@ -25,7 +25,9 @@ import {
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import type { CallOutcome } from "../../contract/ledger.ts";
+import { toolOf } from "../../contract/late-tools.ts";
 import type { AnyTool, ToolSet } from "../../contract/tool.ts";
+import type { ConnectorHandles } from "../../run/host/connector-handles.ts";
 import type { GuestCatalog } from "../../run/host/guest-catalog.ts";
 import type { RunOptions } from "../../run/host/host.ts";
 import { utf8Bytes } from "../../value/json-text.ts";
@@ -53,6 +55,8 @@ export interface NestedSetup {
   readonly telemetry: Telemetry;
   readonly trajectory: Trajectory;
   readonly saved: SavedValues;
+  /** Under the policy of the agent run. */
+  readonly connectors: ConnectorHandles | undefined;
 }
 
 export class NestedTools {
@@ -71,7 +75,7 @@ export class NestedTools {
     const { catalog } = setup;
     const set = Object.create(null) as Record<string, AnyTool>;
     for (const entry of catalog.entries) {
-      set[entry.id] = toRunTool(entry.tool);
+      set[entry.id] = toCalledTool(entry, setup.connectors);
       this.#byName.set(entry.id, entry);
     }
     const names = new Set<string>();
@@ -85,6 +89,7 @@ export class NestedTools {
     this.#areDecidedOn =
       setup.beforeToolCall !== undefined ||
       setup.approve !== undefined ||
+      setup.connectors !== undefined ||
       catalog.entries.some(({ tool }) => ownMiddlewareOf(tool) !== undefined);
     const helpers = catalogTools(setup, this.#byName, set);
     for (const [name, tool] of Object.entries(helpers)) {
@@ -103,6 +108,24 @@ export class NestedTools {
     return this.#setup.context;
   }
 
+  get connectors(): ConnectorHandles | undefined {
+    return this.#setup.connectors;
+  }
+
+  /**
+   * The tool behind a name that a program used. Handles call tools that are not catalogued, because their backend was not
+   * ready then, and have methods that reach backends.
+   */
+  #entryOf(name: string): CatalogEntry | undefined {
+    const known = this.#byName.get(name);
+    const { connectors } = this.#setup;
+    if (known !== undefined || connectors === undefined) return known;
+    const tool = toolOf(connectors.tools, name);
+    if (tool === undefined) return undefined;
+    const [kind = "", owner = "", own = name] = name.split(":");
+    return { id: name, kind, owner, name: own, tool };
+  }
+
   /** The id behind a name that a program used; the name itself if no tool has it. */
   idOf(name: string): string {
     return this.#byName.get(name)?.id ?? name;
@@ -117,7 +140,7 @@ export class NestedTools {
     isDurable: boolean,
   ): Required<Pick<RunOptions, "middleware" | "onEvent">> {
     const { beforeToolCall, approve, telemetry, trajectory } = this.#setup;
-    const entryOf = (name: string): CatalogEntry | undefined => this.#byName.get(name);
+    const entryOf = (name: string): CatalogEntry | undefined => this.#entryOf(name);
     const recorder = new ProgramRecorder({ agentProgram, telemetry, trajectory, entryOf });
     const isDecidedOn = ({ tool }: CallDetails): boolean =>
       beforeToolCall !== undefined ||
@@ -151,7 +174,7 @@ export class NestedTools {
     decide: (entry: CatalogEntry, call: AdapterCall) => Promise<Decision | Rewrite>,
   ): NonNullable<AdapterMiddleware["decide"]> {
     return (call) => {
-      const entry = this.#byName.get(call.tool);
+      const entry = this.#entryOf(call.tool);
       return entry === undefined ? "allow" : decide(entry, call);
     };
   }
@@ -204,7 +227,7 @@ export class NestedTools {
     { callId, tool }: CallDetails,
     outcome: CallOutcome,
   ): Promise<void> {
-    const entry = this.#byName.get(tool);
+    const entry = this.#entryOf(tool);
     if (outcome.kind !== "output" || entry === undefined) return;
     const result = await buildJson(outcome.output);
     // Building, learning and recording each read all names of a record, which takes 15 ms for a hundred thousand.
@@ -213,6 +236,13 @@ export class NestedTools {
     void this.#setup.catalog.observe(entry.id, result).catch(() => {});
     while (isTurnLong()) await nextTurn();
   }
+}
+
+/** A tool that a handle calls too is called in the same way by its id: its errors say how to mend the call. */
+function toCalledTool({ id, tool }: CatalogEntry, connectors: ConnectorHandles | undefined): AnyTool {
+  const called = connectors === undefined ? undefined : toolOf(connectors.tools, id);
+  const { readOnly, idempotent } = tool;
+  return called === undefined ? toRunTool(tool) : { ...toRunTool(called), readOnly, idempotent };
 }
 
 /** What a run knows of a tool. The rest belongs to the surface. */

@@ -8,12 +8,15 @@
  */
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CodeModeSettings } from "../config.ts";
+import type { ConnectorHandles } from "../../run/host/connector-handles.ts";
 import { renderToolIndex, type ToolIndex } from "./tool-index.ts";
 
 /** What the programs of this run can do beyond what all programs can. */
 export interface SurfaceFeatures {
   /** Whether programs have `yield_control`. */
   readonly yields: boolean;
+  /** The handles that programs have. */
+  readonly connectors?: Pick<ConnectorHandles, "setting" | "declarations"> | undefined;
 }
 
 export interface ModelTool<Name extends string = string> {
@@ -43,7 +46,11 @@ export function describeSurface(
   return {
     exec: {
       name: "exec",
-      description: [...guide(catalog, settings, features), ...toolGuide(catalog, settings)].join("\n"),
+      description: [
+        ...guide(catalog, settings, features),
+        ...toolGuide(catalog, settings),
+        ...handleGuide(features),
+      ].join("\n"),
       inputSchema: execSchema(settings),
     },
     wait: {
@@ -70,9 +77,9 @@ function execSchema({ languages }: CodeModeSettings): ObjectSchema {
 function guide(
   { entries }: Pick<Catalog, "entries">,
   { languages, maxOutputBytes, timeoutMs }: CodeModeSettings,
-  { yields }: SurfaceFeatures,
+  { yields, connectors }: SurfaceFeatures,
 ): string[] {
-  const hasTools = entries.length > 0;
+  const hasTools = entries.length > 0 || connectors !== undefined;
   const waits = [
     ...(hasTools ? [`calls are pending after ${timeoutMs / 1000} s`] : []),
     ...(yields ? ["the program did await yield_control(reason)"] : []),
@@ -113,6 +120,15 @@ function toolGuide(catalog: Pick<Catalog, "entries" | "names">, settings: CodeMo
     `Promise.all runs calls in parallel, ${maxPendingToolCalls} at a time. A call that fails throws an Error with code and message: catch it to go on.`,
     legend(index.notation),
     index.text,
+  ];
+}
+
+function handleGuide({ connectors }: SurfaceFeatures): string[] {
+  if (connectors === undefined) return [];
+  const { root } = connectors.setting;
+  return [
+    `${root} has a handle for each backend. Search its tools, describe the best one, call it; results are { ok, data } or { ok, error }:`,
+    connectors.declarations,
   ];
 }
 

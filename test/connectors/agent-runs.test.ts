@@ -1,0 +1,102 @@
+/** Backends in agent runs: in the catalog by their ids, and as handles, under one policy. */
+import { createHost } from "codecell";
+import { connectTools, createHandles, type Connector } from "@codecell/connectors";
+import { type AgentRunOptions, type AgentScope, createAgentRuntime } from "codecell/surface";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openHttp } from "./mcp/opened.ts";
+
+const CONTEXT: AgentScope = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
+const host = createHost({ workers: 1 });
+const runtime = createAgentRuntime({ host });
+const closing: AsyncDisposable[] = [host, runtime];
+let fixture: Connector;
+
+beforeAll(async () => {
+  const opened = await openHttp({ timeoutMs: 100_000, responseBytes: 1_000_000 });
+  closing.push(opened);
+  fixture = opened.connector;
+});
+
+afterAll(async () => {
+  for (const one of closing.toReversed()) await one[Symbol.asyncDispose]();
+});
+
+async function prepared(
+  given: Partial<AgentRunOptions> = {},
+  isCatalogued = true,
+): Promise<ReturnType<typeof runtime.prepareAgentRun>> {
+  const { sources } = await connectTools([fixture]);
+  return runtime.prepareAgentRun({
+    config: true,
+    tools: isCatalogued ? { sources } : {},
+    connectors: createHandles([fixture]),
+    context: CONTEXT,
+    ...given,
+  });
+}
+
+async function valueOf(
+  run: Awaited<ReturnType<typeof prepared>>,
+  code: string,
+): Promise<unknown> {
+  const result = await run.exec({ code });
+  if (result.status !== "completed") throw new Error(JSON.stringify(result));
+  return result.value;
+}
+
+test("a backend is in the catalog and a handle; both call the same tool", async () => {
+  await using run = await prepared();
+  expect(run.catalog?.get("mcp:fixture:add")).toBeDefined();
+  const code = `const input = { a: 1, b: 2 };
+    const [found] = await tools.search("adds two numbers");
+    const missing = await connectors.fixture.callTool("add", {});
+    return [found.id, await tools.call("mcp:fixture:add", input), (await connectors.fixture.callTool("add", input)).data, missing.error.details.missingArgs]`;
+  expect(await valueOf(run, code)).toEqual(["mcp:fixture:add", { sum: 3 }, { sum: 3 }, ["a", "b"]]);
+});
+
+test("a model is told of the handles, and only where there are some", async () => {
+  await using run = await prepared();
+  const [exec] = run.visibleTools;
+  expect(exec?.tool.description).toContain('"fixture": ConnectorHandle<"fixture">');
+  const { sources } = await connectTools([fixture]);
+  await using plain = runtime.prepareAgentRun({ config: true, tools: { sources }, context: CONTEXT });
+  expect(plain.visibleTools[0]?.tool.description).not.toContain("connectors");
+});
+
+test("the policy of the run holds for handles, whether a tool is catalogued or not", async () => {
+  const code = `const h = connectors.fixture;
+    return [(await h.callTool("add", { a: 1, b: 2 })).error.code, (await h.tools()).items.some(({ name }) => name === "add"), (await h.callTool("json_text")).ok]`;
+  for (const isCatalogued of [true, false]) {
+    await using run = await prepared({ policy: { deny: ["mcp:*:add"] } }, isCatalogued);
+    expect(await valueOf(run, code)).toEqual(["TOOL_NOT_FOUND", false, true]);
+  }
+});
+
+test("hooks and approvals are asked about what handles call, whether it is catalogued or not", async () => {
+  for (const isCatalogued of [true, false]) {
+    const hooked: unknown[] = [];
+    const approved: unknown[] = [];
+    const given: Partial<AgentRunOptions> = {
+      beforeToolCall: ({ tool, input }) => {
+        hooked.push([tool, input]);
+        return tool === "mcp:fixture:fail" ? { block: "not today" } : undefined;
+      },
+      approve: ({ tool }) => (approved.push(tool), "allow"),
+    };
+    await using run = await prepared(given, isCatalogued);
+    const code = `const h = connectors.fixture;
+      return [(await h.callTool("add", { a: 1, b: 2 })).data, (await h.callTool("fail")).error.code, (await h.readResource("note://1")).ok]`;
+    expect(await valueOf(run, code)).toEqual([{ sum: 3 }, "CALL_DENIED", true]);
+    expect(hooked).toEqual([
+      ["mcp:fixture:add", { a: 1, b: 2 }],
+      ["mcp:fixture:fail", {}],
+      ["connectors.readResource", { connector: "fixture", uri: "note://1" }],
+    ]);
+    expect(approved).toEqual(["mcp:fixture:add", "connectors.readResource"]);
+  }
+});
+
+test("what are no handles is refused", async () => {
+  await expect(prepared({ connectors: {} as never })).rejects.toThrow("connectors must be handles");
+  await expect(prepared({ tools: { sources: {} as never } })).rejects.toThrow("sources must be a list");
+});
