@@ -35,10 +35,7 @@ async function prepared(
   });
 }
 
-async function valueOf(
-  run: Awaited<ReturnType<typeof prepared>>,
-  code: string,
-): Promise<unknown> {
+async function valueOf(run: Awaited<ReturnType<typeof prepared>>, code: string): Promise<unknown> {
   const result = await run.exec({ code });
   if (result.status !== "completed") throw new Error(JSON.stringify(result));
   return result.value;

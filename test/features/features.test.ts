@@ -27,7 +27,14 @@ const GIVEN: {
   detachedFails: [{ detachedCalls: "fail" }, true],
   yield: [{ mayYield: true }, true],
   connectors: [
-    { connectors: { setting: { root: "connectors", handles: { desk: "cli:desk:" } }, tools: {}, declarations: "", withPolicy: () => undefined as never } },
+    {
+      connectors: {
+        setting: { root: "connectors", handles: { desk: "cli:desk:" } },
+        tools: {},
+        declarations: "",
+        withPolicy: () => undefined as never,
+      },
+    },
     '{"root":"connectors","handles":{"desk":"cli:desk:"}}',
   ],
   fetch: [{ fetchPolicy: { allowedOrigins: ["https://example.com"] } }, true],

@@ -41,7 +41,7 @@ export interface ToolSource {
   readonly owner: string;
   readonly tools: ToolSet;
   /** Change this when the service behind the tools changes. Then everything learnt about their outputs is forgotten. */
-  readonly identity?: string;
+  readonly identity?: string | undefined;
 }
 
 export interface CatalogOptions {

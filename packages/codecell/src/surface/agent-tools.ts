@@ -90,8 +90,8 @@ export function sortTools(tools: AgentTools, policy: CatalogPolicy): SortedTools
       const hidden = sources.map(({ kind, owner, identity, tools: given }) => ({
         kind,
         owner,
+        identity,
         tools: hiddenOf(kind, given),
-        ...(identity === undefined ? {} : { identity }),
       }));
       return createCatalog(hidden, { policy, ...(memory === undefined ? {} : { memory }) });
     },

@@ -251,7 +251,9 @@ function assertAgentRun(options: AgentRunOptions<AgentScope>): void {
   }
   assertOptions(context, `${ACTION} without its context`);
   if (options.connectors !== undefined && !isHandles(options.connectors))
-    throw new TypeError(`Cannot ${ACTION}: connectors must be handles, as createHandles of @codecell/connectors makes them`);
+    throw new TypeError(
+      `Cannot ${ACTION}: connectors must be handles, as createHandles of @codecell/connectors makes them`,
+    );
   if (context.abortSignal !== undefined && !(context.abortSignal instanceof AbortSignal)) {
     throw new TypeError(`Cannot ${ACTION}: context.abortSignal must be an AbortSignal`);
   }

@@ -76,7 +76,10 @@ function makeHandles(connectors: readonly Connector[], setup: HandlesSetup): Han
     artifacts,
     withPolicy: (policy) => {
       const isAllowedToo = createPolicy(policy);
-      return makeHandles(connectors, { ...setup, isAllowed: (tool) => isAllowed(tool) && isAllowedToo(tool) });
+      return makeHandles(connectors, {
+        ...setup,
+        isAllowed: (tool) => isAllowed(tool) && isAllowedToo(tool),
+      });
     },
   };
 }

@@ -13,7 +13,10 @@ export interface ConnectorHandles {
   /** What a model is told of the handles, as TypeScript. */
   readonly declarations: string;
   /** The same handles, where a further policy decides which tools there are. */
-  withPolicy(policy: { readonly allow?: readonly string[]; readonly deny?: readonly string[] }): ConnectorHandles;
+  withPolicy(policy: {
+    readonly allow?: readonly string[];
+    readonly deny?: readonly string[];
+  }): ConnectorHandles;
 }
 
 export function isHandles(given: unknown): given is ConnectorHandles {
