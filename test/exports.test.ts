@@ -68,11 +68,13 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     "./kit": [
       "CallRefusal",
+      "FEATURE_GLOBALS",
       "VALIDATE",
       "closestNames",
       "createPolicy",
       "declareHandles",
       "resultTypeOf",
+      "toConvenienceName",
       "toLateSchema",
       "toToolId",
       "withCallDetails",

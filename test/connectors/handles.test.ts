@@ -173,7 +173,7 @@ describe("the root object", () => {
   });
 
   test("is refused under names that a program could not use", () => {
-    for (const root of ["", "a b", "tools", "9a", "x".repeat(100)])
+    for (const root of ["", "a b", "tools", "ALL_TOOLS", "URL", "await", "9a", "x".repeat(100)])
       expect(() => createHandles([many], { root })).toThrow(TypeError);
     expect(() => createHandles([many, many])).toThrow('two connectors have the id "many"');
     expect(() => host.start({ source: "", connectors: {} as never })).toThrow("connectors must be handles");

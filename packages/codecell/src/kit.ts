@@ -4,6 +4,8 @@ export { closestNames } from "./calls/closest-names.ts";
 export { VALIDATE, withOwnMiddleware } from "./calls/middleware.ts";
 export { toLateSchema } from "./calls/schema.ts";
 export { toToolId } from "./catalog/tool-id.ts";
+export { toConvenienceName } from "./catalog/convenience-names.ts";
 export { createPolicy, type ToolRule } from "./catalog/policy.ts";
+export { FEATURE_GLOBALS } from "./contract/features.ts";
 export { declareHandles, resultTypeOf } from "./contract/handle-setting.ts";
 export { withLateTools } from "./contract/late-tools.ts";

@@ -113,6 +113,9 @@ function membersOf({ namespaces }: GuestFeature, namespace: string): string[] {
   return Object.keys(namespaces[namespace] ?? {});
 }
 
+/** All globals that features bring, whether a program has them or not. */
+export const FEATURE_GLOBALS: ReadonlySet<string> = new Set(FEATURES.flatMap(([, { globals }]) => globals));
+
 /** Globals that list the names a program can call. */
 export const LISTINGS: ReadonlySet<string> = new Set(FEATURES.flatMap(([, { listings }]) => listings));
 

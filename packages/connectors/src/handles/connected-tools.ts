@@ -135,9 +135,12 @@ export class ConnectedTools {
       input: readLater(() => now()?.told.inputSchema),
       output: readLater(() => now()?.told.outputSchema),
       execute: async (input: unknown, call: CallContext) => {
-        const known = await this.#found(id, call.signal).catch((error: ConnectorError) => {
-          throw forProgram(error);
-        });
+        // Validating the input has just asked for the list.
+        const known =
+          now() ??
+          (await this.#found(id, call.signal).catch((error: ConnectorError) => {
+            throw forProgram(error);
+          }));
         return known.tool.execute(input, call);
       },
     };

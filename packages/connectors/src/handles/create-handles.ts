@@ -7,11 +7,21 @@
 import { createHash } from "node:crypto";
 import type { ConnectorHandles, ToolSet } from "codecell";
 import { type Catalog, type CatalogOptions, type CatalogPolicy, createCatalog } from "codecell/catalog";
-import { createPolicy, declareHandles, resultTypeOf, type ToolRule, withLateTools } from "codecell/kit";
+import {
+  createPolicy,
+  declareHandles,
+  FEATURE_GLOBALS,
+  resultTypeOf,
+  toConvenienceName,
+  type ToolRule,
+  withLateTools,
+} from "codecell/kit";
 import { Artifacts } from "../artifacts/artifacts.ts";
 import type { Connector } from "../contract/connector.ts";
 import { ConnectedTools } from "./connected-tools.ts";
 import { type Connected, createHandleTools } from "./handle-tools.ts";
+
+const DEFAULT_ROOT = "connectors";
 
 export interface HandlesOptions {
   /** The name of the global that holds the handles. Default: `connectors`. */
@@ -33,7 +43,7 @@ export interface Handles extends ConnectorHandles {
 
 export function createHandles(connectors: readonly Connector[], options: HandlesOptions = {}): Handles {
   assertHandles(connectors, options);
-  const { root = "connectors", policy = {}, artifacts = new Artifacts(), memory } = options;
+  const { root = DEFAULT_ROOT, policy = {}, artifacts = new Artifacts(), memory } = options;
   const shared = createCatalog([], memory === undefined ? {} : { memory });
   return makeHandles(connectors, { root, isAllowed: createPolicy(policy), artifacts, shared });
 }
@@ -89,17 +99,14 @@ function hintOf({ name, description, useWhen }: Connector["card"]): string {
   return useWhen === undefined ? purpose : `${purpose} Use when: ${useWhen}`;
 }
 
-/** Names that a program could not write, or that it has already. */
 const NAME = /^[A-Za-z_][A-Za-z\d_]{0,63}$/u;
-const TAKEN: ReadonlySet<string> = new Set([
-  "tools",
-  "console",
-  "globalThis",
-  "undefined",
-  "text",
-  "json",
-  "fetch",
-]);
+
+/** Whether a program can use the name for a global, and loses nothing by that. */
+function isFree(name: string): boolean {
+  if (name === DEFAULT_ROOT) return true;
+  const isWord = toConvenienceName(name) !== name;
+  return NAME.test(name) && !isWord && !(name in globalThis) && !FEATURE_GLOBALS.has(name);
+}
 
 function assertHandles(
   connectors: unknown,
@@ -112,7 +119,7 @@ function assertHandles(
       throw new TypeError(`Cannot create handles: two connectors have the id "${id}", rename one`);
     ids.add(id);
   }
-  if (root !== undefined && (!NAME.test(root) || TAKEN.has(root)))
+  if (root !== undefined && !isFree(root))
     throw new TypeError(
       `Cannot create handles: "${root}" cannot be the name of their root, choose another one`,
     );
