@@ -25,6 +25,8 @@ export type Validated =
   | {
       readonly ok: false;
       readonly problems: string;
+      /** Each problem by itself, with its place before a colon, if a JSON Schema says what is wrong. */
+      readonly each?: readonly string[] | undefined;
       /** All of it in the words of the validator, if it is one of an adapter that gives them beside its issues. */
       readonly words?: string | undefined;
     };
@@ -147,7 +149,7 @@ function toValidated(verdict: VerdictApart, value: unknown, root: string): Valid
     case "fits":
       return { ok: true, value };
     case "unfit":
-      return { ok: false, problems: verdict.problems.join("; ") };
+      return { ok: false, problems: verdict.problems.join("; "), each: verdict.problems };
     case "unknown":
       return { ok: false, problems: `${root} takes too long to check, pass something shorter` };
     case "faulty":

@@ -150,8 +150,10 @@ export class ConnectedTools {
         const { told } = await this.#found(id, signal).catch(refuse);
         const checked = await validate(input);
         if (checked.ok && isObject(checked.value ?? {})) return checked;
-        const problems = checked.ok ? "input: must be an object, give { name: value }" : checked.problems;
-        const message = `Cannot call "${told.name}" of "${this.#connector.id}": ${problems}`;
+        const problems = checked.ok
+          ? ["input: must be an object, give { name: value }"]
+          : (checked.each ?? [checked.problems]);
+        const message = `Cannot call "${told.name}" of "${this.#connector.id}": ${problems.join("; ")}`;
         const refusal = new CallRefusal("invalid_input", message, undefined, "REQUEST_INVALID");
         throw withCallDetails(refusal, toRepair(told, this.#result, input, problems));
       },

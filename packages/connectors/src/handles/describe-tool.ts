@@ -13,7 +13,10 @@ import { present, toToolSummary } from "./summary.ts";
 const LONGEST_TYPES = 20_000;
 /** Of what is told of a wrong input, so that all of it fits into the details of a failure. */
 const LONGEST_REPAIR_TYPE = 4000;
-const MOST_ARGUMENTS = 50;
+const MOST_ARGUMENTS = 40;
+const LONGEST_ARGUMENT = 100;
+/** Larger details of a failure are left out, all of them. */
+const LARGEST_REPAIR = 16_000;
 const MOST_EXAMPLES = 3;
 const MOST_ERRORS = 8;
 const LONGEST_NAME = 200;
@@ -76,13 +79,20 @@ function printType(
 }
 
 /** What a model needs to call the tool again with an input that fits. */
-export function toRepair(tool: BackendTool, result: string, input: unknown, problems: string): Json {
+export function toRepair(
+  tool: BackendTool,
+  result: string,
+  input: unknown,
+  problems: readonly string[],
+): Json {
   const { name, inputSchema } = tool;
   const { required, accepted, properties } = argumentsOf(inputSchema);
-  const given = isObject(input) ? Object.keys(input) : [];
-  const missing = required.filter((one) => !given.includes(one));
-  const unexpected = accepted.length === 0 ? [] : given.filter((one) => !accepted.includes(one));
-  return present({
+  // The backend chose how many there are of the one, the program of the other.
+  const given = new Set(isObject(input) ? Object.keys(input) : []);
+  const known = new Set(accepted);
+  const missing = required.filter((one) => !given.has(one));
+  const unexpected = known.size === 0 ? [] : [...given].filter((one) => !known.has(one));
+  return fitted({
     tool: cut(name, LONGEST_NAME),
     requiredArgs: bounded(required),
     acceptedArgs: bounded(accepted),
@@ -91,7 +101,7 @@ export function toRepair(tool: BackendTool, result: string, input: unknown, prob
     minimalArgsTemplate: Object.fromEntries(
       bounded(required).map((one) => [one, placeholderFor(properties[one])]),
     ),
-    schemaErrors: errorsOf(problems),
+    schemaErrors: problems.slice(0, MOST_ERRORS).map(toSchemaError),
     callSignature: toSignature(cut(name, LONGEST_NAME), result),
     inputTypeScript: printType(typeNamesOf(name).input, inputSchema, "input", LONGEST_REPAIR_TYPE),
     retry: `Call callTool(${JSON.stringify(cut(name, LONGEST_NAME))}, args) again with args that fit`,
@@ -115,7 +125,7 @@ function argumentsOf(schema: JsonSchema | undefined): Arguments {
 }
 
 function bounded(names: readonly string[]): string[] {
-  return names.slice(0, MOST_ARGUMENTS).map((name) => cut(name, LONGEST_NAME));
+  return names.slice(0, MOST_ARGUMENTS).map((name) => cut(name, LONGEST_ARGUMENT));
 }
 
 /** A value that shows the type; it need not fit. */
@@ -142,17 +152,32 @@ function placeholderFor(schema: unknown): Json {
   }
 }
 
-/** Each problem begins with its place: `input.limit: must be a number`. */
-function errorsOf(problems: string): Json {
-  return problems
-    .split(/; (?=input\b)/u)
-    .slice(0, MOST_ERRORS)
-    .map((problem) => {
-      const end = problem.search(/[:\s]/u);
-      const place = end === -1 ? "input" : problem.slice(0, end);
-      const rule = problem.slice(place.length).replace(/^[:\s]+/u, "");
-      return { path: cut(place.replace(/^input\.?/u, ""), LONGEST_NAME), rule: cut(rule, LONGEST_ERROR) };
-    });
+/** A problem begins with its place: `input.limit: must be a number`. */
+function toSchemaError(problem: string): Json {
+  const end = problem.indexOf(": ");
+  const place = end === -1 ? "input" : problem.slice(0, end);
+  return {
+    path: cut(place.replace(/^input\.?/u, ""), LONGEST_NAME),
+    rule: cut(end === -1 ? problem : problem.slice(end + 2), LONGEST_ERROR),
+  };
+}
+
+/** What can be left out where names and types are long, the most dispensable first. */
+const DISPENSABLE = [
+  "inputTypeScript",
+  "acceptedArgs",
+  "minimalArgsTemplate",
+  "unexpectedArgs",
+  "schemaErrors",
+];
+
+function fitted(repair: Readonly<Record<string, Json | undefined>>): Json {
+  let left = present(repair);
+  for (const name of DISPENSABLE) {
+    if (JSON.stringify(left).length <= LARGEST_REPAIR) break;
+    left = present({ ...left, [name]: undefined });
+  }
+  return left;
 }
 
 function cut(text: string, length: number): string {
