@@ -36,5 +36,6 @@ export type { HttpAction, HttpOptions } from "./http/http.ts";
 export { openapi } from "./openapi/openapi.ts";
 export type { OpenApiOptions } from "./openapi/openapi.ts";
 export type { SchemeCredential, SchemeCredentials } from "./openapi/credentials.ts";
+export type { DescriptionOptions } from "./description/kept-description.ts";
 export type { Credential } from "./web/credentials.ts";
 export type { WebOptions } from "./web/web-options.ts";
