@@ -21,7 +21,7 @@ import { createDraft, type Draft, isFramingHeader, isHeaderName, setHeader } fro
 import { hintsOf, isRepeatable } from "../web/hints.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
 import { encodePathText, fillPath, pathParameters } from "../web/path-text.ts";
-import { encodeText, isBytes, toText } from "../web/text.ts";
+import { encodeText, isBytes, ownOf, toText } from "../web/text.ts";
 import { type Credential, placeOf } from "../web/credentials.ts";
 import { createRedact } from "../web/redact.ts";
 import { WebClient } from "../web/web-client.ts";
@@ -34,7 +34,7 @@ import {
   resolveWebOptions,
   type WebOptions,
 } from "../web/web-options.ts";
-import { fillJson, fillText, type Input, ownOf, placeholdersOf } from "./template.ts";
+import { fillJson, fillText, type Input, placeholdersOf } from "./template.ts";
 
 /** A tool, and where its inputs go. A hint that is absent is what HTTP says of the method. */
 export interface HttpAction extends Omit<BackendTool, "inputSchema" | "outputSchema"> {

@@ -18,7 +18,7 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
-import { sourceOf } from "../description/document-source.ts";
+import { keepSecretsFrom, sourceOf, addressOf } from "../description/document-source.ts";
 import {
   DEFAULT_DOCUMENT_BYTES,
   type DescriptionOptions,
@@ -31,7 +31,6 @@ import { prepared } from "../web/input-refused.ts";
 import { createRedact } from "../web/redact.ts";
 import { WebClient } from "../web/web-client.ts";
 import {
-  misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
   resolveWebOptions,
@@ -171,15 +170,10 @@ class OpenApiConnector implements Connector {
   #chooseBase({ servers }: Described, credentials: ReadonlyMap<string, Credential>): URL {
     const { baseUrl, serverVariables: variables = {} } = this.#given;
     if (baseUrl !== undefined) return parseBaseUrl(this.id, baseUrl);
-    const documentUrl = this.#documentUrl();
+    const documentUrl = addressOf(this.#source);
     const base = baseUrlOf(this.id, servers[0] ?? { url: "/", variables: {} }, { documentUrl, variables });
     const hasSecrets = credentials.size > 0 || Object.keys(this.#options.headers).length > 0;
-    if (hasSecrets && documentUrl !== undefined && documentUrl.origin !== base.origin) {
-      throw misconfigured(
-        this.id,
-        "its description leads to another origin than its own, set baseUrl to say where the credentials may go",
-      );
-    }
+    if (hasSecrets) keepSecretsFrom(this.id, base, this.#source, "baseUrl");
     return base;
   }
 
@@ -188,7 +182,7 @@ class OpenApiConnector implements Connector {
     const [server] = servers ?? [];
     if (server === undefined) return base;
     const { serverVariables: variables = {} } = this.#given;
-    const choice = { documentUrl: this.#documentUrl() ?? base, variables };
+    const choice = { documentUrl: addressOf(this.#source) ?? base, variables };
     try {
       const own = baseUrlOf(this.id, server, choice);
       return own.origin === base.origin ? own : undefined;
@@ -196,10 +190,6 @@ class OpenApiConnector implements Connector {
       // Nobody knows where this one is. The others are there all the same.
       return undefined;
     }
-  }
-
-  #documentUrl(): URL | undefined {
-    return this.#source.kind === "url" ? new URL(this.#source.href) : undefined;
   }
 }
 

@@ -14,7 +14,7 @@ import { ConnectorError } from "../contract/connector-error.ts";
 import { applyCredential, type Credential } from "./credentials.ts";
 import { createDraft, type Draft } from "./draft.ts";
 import { type Asked, connectionFailure, statusFailure } from "./failures.ts";
-import { BodyTooLarge, BodyUnreadable, readData } from "./read-response.ts";
+import { BodyTooLarge, BodyUnreadable, readBytes, readData } from "./read-response.ts";
 import type { Redact } from "./redact.ts";
 
 const MOST_ATTEMPTS = 3;
@@ -49,6 +49,8 @@ export interface WebCall {
   readonly credentials: readonly Credential[];
   /** Whether the backend may see the request twice. */
   readonly mayRepeat: boolean;
+  /** Whether the answer is bytes, whatever it says of itself. */
+  readonly givesBytes?: boolean;
 }
 
 export interface Check {
@@ -197,9 +199,9 @@ export class WebClient implements Disposable {
 
   async #read(open: Open, response: Response): Promise<unknown> {
     const { connector, responseBytes, redact } = this.#options;
-    const { what } = open.call;
+    const { what, givesBytes = false } = open.call;
     try {
-      return await readData(response, responseBytes, redact);
+      return await (givesBytes ? readBytes : readData)(response, responseBytes, redact);
     } catch (error) {
       if (error instanceof BodyTooLarge) {
         const message = `Stopped ${what}: the answer of "${connector}" has more than ${responseBytes} bytes, ask for less`;

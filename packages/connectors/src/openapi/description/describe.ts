@@ -3,6 +3,7 @@
  *
  * - An operation that cannot be used is left out, and a problem says why: the others are there all the same.
  */
+import { shownProblems } from "../../description/problems.ts";
 import type { LoadedDocument } from "../../description/read-document.ts";
 import { type Node, Schemas, type SchemaWithParts } from "../../description/schemas.ts";
 import { TextPieces } from "../../description/text-pieces.ts";
@@ -16,8 +17,6 @@ import type { Described, OperationPlan, OperationText, Scheme, Security, Server 
 /** Others cannot be sent with `fetch`. */
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch"] as const;
 const LONGEST_TEXT = 20_000;
-const LONGEST_PROBLEM = 300;
-const MOST_PROBLEMS = 100;
 
 interface Found {
   readonly path: string;
@@ -71,9 +70,7 @@ export function describe(
     operations,
     parts,
     text: text.bytes(),
-    problems: problems
-      .slice(0, MOST_PROBLEMS)
-      .map((problem) => problem.slice(0, LONGEST_PROBLEM).toWellFormed()),
+    problems: shownProblems(problems),
     hash,
   };
 }
