@@ -250,6 +250,14 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     packages: ["codecell"],
     node: "all",
   },
+  // Connectors of any kind as one.
+  set: {
+    runs: "host",
+    imports: ["contract", "backend"],
+    files: ["tools/unexpected.ts"],
+    packages: ["codecell"],
+    node: "all",
+  },
   // Bytes that backends gave, behind references.
   artifacts: { runs: "host", imports: ["contract"], node: "all" },
   // The tools of any connector, for a catalog.
@@ -266,6 +274,7 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
       "description",
       "openapi",
       "discovery",
+      "set",
       "web",
       "artifacts",
       "tools",

@@ -100,6 +100,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "http",
       "mcp",
       "openapi",
+      "set",
       "toToolSource",
     ],
     "./testing": ["testConnector"],

@@ -39,5 +39,8 @@ export { openapi } from "./openapi/openapi.ts";
 export type { OpenApiOptions } from "./openapi/openapi.ts";
 export type { SchemeCredential, SchemeCredentials } from "./openapi/credentials.ts";
 export type { DescriptionOptions } from "./description/kept-description.ts";
+export { set } from "./set/set.ts";
+export type { OpenedSet, SetOfConnectors, SetOptions } from "./set/set.ts";
+export type { OpenMembers } from "./set/members.ts";
 export type { Credential } from "./web/credentials.ts";
 export type { WebOptions } from "./web/web-options.ts";
