@@ -15,6 +15,7 @@ import type {
   BackendTool,
   Connector,
   Context,
+  Readiness,
 } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { toConnectorError } from "../tools/unexpected.ts";
@@ -99,7 +100,7 @@ export class Member {
     this.#failures.delete(name);
     const list: CachedList<Lists[Name]> = this.#lists[name];
     try {
-      return await this.asked(`listing ${WORDS[name]}`, signal, (told) => list.get({ signal: told }));
+      return await this.#asked(`listing ${WORDS[name]}`, signal, (told) => list.get({ signal: told }));
     } catch (error) {
       const until = performance.now() + this.#options.retryMs;
       if (!signal.aborted) this.#failures.set(name, { error: error as ConnectorError, until });
@@ -107,8 +108,15 @@ export class Member {
     }
   }
 
+  /** A member that is found to be there is no longer left alone. */
+  async check(signal: AbortSignal): Promise<Readiness> {
+    const ready = await this.#asked("the check", signal, (told) => this.connector.check({ signal: told }));
+    this.#failures.clear();
+    return ready;
+  }
+
   /** Asks the member within its time. */
-  async asked<T>(what: string, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #asked<T>(what: string, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     try {
       const bound = {

@@ -366,6 +366,12 @@ describe("a member that is down", () => {
     isAway = false;
     moody.tell("tools");
     expect(await namesOf(news)).toEqual(["moody.go", "here.go"]);
+    const checked = deskOf([moody, fake("here")], { retryMs: 1_000_000 });
+    isAway = true;
+    expect(await namesOf(checked)).toEqual(["here.go"]);
+    isAway = false;
+    await checked.check({ signal: nobody });
+    expect(await namesOf(checked)).toEqual(["moody.go", "here.go"]);
   });
 
   test("for one list is not down for the others", async () => {

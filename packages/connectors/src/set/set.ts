@@ -128,11 +128,7 @@ class SetConnector implements Connector {
   async check({ signal }: BackendRequest): Promise<Readiness> {
     const members = await this.#open("the check", signal);
     const either = AbortSignal.any([signal, this.#members.ended]);
-    const checks = await Promise.allSettled(
-      members.map((member) =>
-        member.asked("the check", either, (told) => member.connector.check({ signal: told })),
-      ),
-    );
+    const checks = await Promise.allSettled(members.map((member) => member.check(either)));
     this.#refuseStopped("the check", signal);
     const ready = valuesOf(checks);
     const down = members.flatMap((member, at): [string, ConnectorError][] => {

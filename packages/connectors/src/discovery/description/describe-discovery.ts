@@ -19,6 +19,8 @@ import { type Common, type MethodRead, readMethod, UnusableMethod } from "./read
 
 const LONGEST_TEXT = 20_000;
 const DEEPEST_RESOURCE = 50;
+const MOST_SCOPES = 50;
+const SCOPE = /^[\x21-\x7e]{1,300}$/u;
 
 interface FoundMethod {
   /** Without the name of the API: `files.list`. */
@@ -83,7 +85,7 @@ export function describeDiscovery(document: Node, hash: string, setup: Discovery
     version: typeof version === "string" ? version.slice(0, 50) : "",
     ...place,
     methods,
-    scopes: neededScopes(chosen.map(({ method }) => textsIn(method["scopes"]))),
+    scopes: neededScopes(chosen.map(({ method }) => scopesIn(method["scopes"]))).slice(0, MOST_SCOPES),
     parts,
     text: text.bytes(),
     problems: shownProblems(problems),
@@ -178,6 +180,8 @@ function toolText(
   };
 }
 
-function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+function scopesIn(value: unknown): readonly string[] {
+  return Array.isArray(value)
+    ? value.filter((one): one is string => typeof one === "string" && SCOPE.test(one))
+    : [];
 }
