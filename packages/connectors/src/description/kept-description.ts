@@ -25,7 +25,8 @@ export interface KeptDescriptionOptions<Api> {
   /** The id of the connector. */
   readonly connector: string;
   readonly client: WebClient;
-  readonly source: DocumentSource;
+  /** One that was given is never read again. */
+  readonly source?: DocumentSource;
   readonly ttlMs: number | undefined;
   readonly load: (signal: AbortSignal) => Promise<Api>;
 }
@@ -41,7 +42,7 @@ export class KeptDescription<Api extends { readonly described: DescribedApi }> i
     this.#options = options;
     const { source, ttlMs = DEFAULT_TTL_MS } = options;
     this.#apis = new CachedList({
-      ttlMs: source.kind === "object" ? Number.POSITIVE_INFINITY : ttlMs,
+      ttlMs: source?.kind === "object" ? Number.POSITIVE_INFINITY : ttlMs,
       load: async (signal) => [await this.#loadOrKeep(signal)],
     });
   }

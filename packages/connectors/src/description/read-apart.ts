@@ -4,7 +4,7 @@
  * - The thread ends with its answer, with whoever waits for it, or with its time: nothing that a description says holds
  *   the host, and none takes more memory than this.
  */
-import { Worker } from "node:worker_threads";
+import { Worker, type WorkerOptions } from "node:worker_threads";
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
 import type { ThreadAnswer } from "./messages.ts";
 
@@ -63,14 +63,17 @@ export function scriptBeside(moduleUrl: string, name: string): URL {
 }
 
 function startThread({ script, setup }: Reading): Worker {
-  return new Worker(script, {
-    name: "codecell-description",
-    workerData: setup,
-    // The thread gets nothing of the process: no variables, no preloaded modules, no command-line options.
+  return new Worker(script, { ...threadOptions("codecell-description"), workerData: setup });
+}
+
+/** Of every thread that works on a description. It gets nothing of the process: no variables, modules or options. */
+export function threadOptions(name: string): WorkerOptions {
+  return {
+    name,
     env: {},
     execArgv: [],
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
-  });
+  };
 }

@@ -5,7 +5,6 @@
  *   on a thread of its own.
  * - Requests go to one origin: that of the configured root URL, or of the document's.
  */
-import { createHash } from "node:crypto";
 import type {
   BackendOutput,
   BackendRequest,
@@ -16,7 +15,7 @@ import type {
   Readiness,
   ToolRequest,
 } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import { noSuchTool } from "../contract/connector-error.ts";
 import { describedTool, planOf } from "../description/described-tools.ts";
 import { keepSecretsFrom, sourceOf } from "../description/document-source.ts";
 import {
@@ -26,19 +25,17 @@ import {
 } from "../description/kept-description.ts";
 import type { DocumentSource, ToolText } from "../description/messages.ts";
 import { readApart, scriptBeside } from "../description/read-apart.ts";
-import { type Credential, placeOf } from "../web/credentials.ts";
+import { type Credential, placeOf, secretsOf } from "../web/credentials.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
-import { createRedact } from "../web/redact.ts";
+import { identityOf, openWebClient } from "../web/open-web-client.ts";
 import { isRecord } from "../web/text.ts";
-import { WebClient } from "../web/web-client.ts";
+import type { WebClient } from "../web/web-client.ts";
 import {
-  allSecrets,
   checkCredentials,
   misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
-  resolveWebOptions,
   type WebOptions,
 } from "../web/web-options.ts";
 import type { DescribedDiscovery, DiscoverySetup, MethodPlan } from "./description/messages.ts";
@@ -83,13 +80,15 @@ class DiscoveryConnector implements Connector {
   readonly #root: URL | undefined;
   readonly #credentials: readonly Credential[];
   readonly #setup: DiscoverySetup;
+  readonly #facts: Facts;
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
 
   constructor(options: DiscoveryOptions) {
     const { document, rootUrl, credentials = [], include = [], exclude = [] } = options;
-    this.#options = resolveWebOptions(options);
-    const { id, card, headers, timeoutMs, responseBytes } = this.#options;
+    const { options: resolved, client, facts } = openWebClient(options, credentials.flatMap(secretsOf));
+    const { id, card } = resolved;
+    [this.#options, this.#client, this.#facts] = [resolved, client, facts];
     checkCredentials(id, credentials);
     this.#credentials = credentials;
     this.#source = sourceOf(document);
@@ -104,8 +103,6 @@ class DiscoveryConnector implements Connector {
         return place === "query" ? [name] : [];
       }),
     };
-    const redact = createRedact(allSecrets(headers, credentials));
-    this.#client = new WebClient({ connector: id, headers, timeoutMs, responseBytes, redact });
     this.#description = new KeptDescription({
       connector: id,
       client: this.#client,
@@ -115,14 +112,13 @@ class DiscoveryConnector implements Connector {
     });
     [this.id, this.card, this.isTrusted] = [id, card, options.isTrusted ?? false];
     const place = JSON.stringify([this.#root?.href, serviceOf(this.#source)]);
-    this.identity = `discovery:${createHash("sha256").update(place).digest("hex").slice(0, 32)}`;
+    this.identity = identityOf("discovery", place);
   }
 
   /** With the scopes that a token needs for all tools, as soon as the document was read. */
   get facts(): Facts {
-    const { timeoutMs, responseBytes } = this.#options;
     const scopes = this.#description.last?.described.scopes ?? [];
-    const facts = { description: this.#source.kind, timeoutMs, responseBytes };
+    const facts = { description: this.#source.kind, ...this.#facts };
     return scopes.length === 0 ? facts : { ...facts, scopes: scopes.join(" ") };
   }
 
@@ -149,10 +145,7 @@ class DiscoveryConnector implements Connector {
     const what = `calling "${name}"`;
     const { described, root, methods } = await this.#description.get(what, signal);
     const text = methods.get(name);
-    if (text === undefined) {
-      const message = `Cannot call "${name}": connector "${this.id}" has no such tool`;
-      throw new ConnectorError(this.id, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
-    }
+    if (text === undefined) throw noSuchTool(this.id, name);
     const plan = planOf(described, text) as MethodPlan;
     const draft = prepared(this.id, what, () => draftOfMethod(text.method, plan, input));
     const output = await this.#client.call(

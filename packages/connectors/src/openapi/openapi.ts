@@ -6,7 +6,6 @@
  *   another origin is no tool.
  * - A description that cannot be read again leaves the one before in place.
  */
-import { createHash } from "node:crypto";
 import type {
   BackendOutput,
   BackendRequest,
@@ -17,7 +16,7 @@ import type {
   Readiness,
   ToolRequest,
 } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import { noSuchTool } from "../contract/connector-error.ts";
 import { keepSecretsFrom, sourceOf, addressOf } from "../description/document-source.ts";
 import {
   DEFAULT_DOCUMENT_BYTES,
@@ -28,15 +27,10 @@ import type { DocumentSource } from "../description/messages.ts";
 import { readApart, scriptBeside } from "../description/read-apart.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
-import { createRedact } from "../web/redact.ts";
-import { WebClient } from "../web/web-client.ts";
-import {
-  parseBaseUrl,
-  type ResolvedWebOptions,
-  resolveWebOptions,
-  type WebOptions,
-} from "../web/web-options.ts";
-import { type Credential, secretsOf, secretsOfHeaders } from "../web/credentials.ts";
+import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import type { WebClient } from "../web/web-client.ts";
+import { parseBaseUrl, type ResolvedWebOptions, type WebOptions } from "../web/web-options.ts";
+import { type Credential, secretsOf } from "../web/credentials.ts";
 import { isRecord } from "../web/text.ts";
 import { chooseCredentials, credentialsByScheme, type SchemeCredentials } from "./credentials.ts";
 import type { Described, Server, ThreadSetup } from "./description/messages.ts";
@@ -87,12 +81,11 @@ class OpenApiConnector implements Connector {
 
   constructor(options: OpenApiOptions) {
     this.#given = options;
-    this.#options = resolveWebOptions(options);
-    const { id, card, headers, timeoutMs, responseBytes } = this.#options;
+    const { options: resolved, client, facts } = openWebClient(options, secretsIn(options.credentials));
+    const { id, card } = resolved;
+    [this.#options, this.#client] = [resolved, client];
     this.#source = sourceOf(options.document);
     const base = options.baseUrl === undefined ? undefined : parseBaseUrl(id, options.baseUrl);
-    const redact = createRedact([...secretsOfHeaders(headers), ...secretsIn(options.credentials)]);
-    this.#client = new WebClient({ connector: id, headers, timeoutMs, responseBytes, redact });
     this.#description = new KeptDescription({
       connector: id,
       client: this.#client,
@@ -101,12 +94,12 @@ class OpenApiConnector implements Connector {
       load: (signal) => this.#load(signal),
     });
     [this.id, this.card, this.isTrusted] = [id, card, options.isTrusted ?? false];
-    this.facts = { description: this.#source.kind, timeoutMs, responseBytes };
+    this.facts = { description: this.#source.kind, ...facts };
     const place = JSON.stringify([
       base?.href,
       this.#source.kind === "object" ? placeOf(this.#source.document) : this.#source,
     ]);
-    this.identity = `openapi:${createHash("sha256").update(place).digest("hex").slice(0, 32)}`;
+    this.identity = identityOf("openapi", place);
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
@@ -134,10 +127,7 @@ class OpenApiConnector implements Connector {
     const what = `calling "${name}"`;
     const api = await this.#description.get(what, signal);
     const operation = api.operations.get(name);
-    if (operation === undefined) {
-      const message = `Cannot call "${name}": connector "${this.id}" has no such tool`;
-      throw new ConnectorError(this.id, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
-    }
+    if (operation === undefined) throw noSuchTool(this.id, name);
     const plan = operation.plan();
     const draft = prepared(this.id, what, () => draftOfOperation(operation.method, plan, input));
     if (plan.idempotencyHeader !== undefined) draft.headers.set(plan.idempotencyHeader, idempotencyKey);
