@@ -244,6 +244,12 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     packages: ["codecell", "@scalar/openapi-upgrader"],
     node: "all",
   },
+  graphql: {
+    runs: "host",
+    imports: ["contract", "backend", "description", "web"],
+    packages: ["codecell", "graphql"],
+    node: "all",
+  },
   // Bytes that backends gave, behind references.
   artifacts: { runs: "host", imports: ["contract"], node: "all" },
   // The tools of any connector, for a catalog.
@@ -252,7 +258,18 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   testing: { runs: "host", imports: ["contract"], packages: ["vitest"] },
   "index.ts": {
     runs: "host",
-    imports: ["contract", "mcp", "cli", "http", "description", "openapi", "web", "artifacts", "tools"],
+    imports: [
+      "contract",
+      "mcp",
+      "cli",
+      "http",
+      "description",
+      "openapi",
+      "graphql",
+      "web",
+      "artifacts",
+      "tools",
+    ],
   },
 };
 

@@ -96,6 +96,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "ConnectorError",
       "cli",
       "connectTools",
+      "graphql",
       "http",
       "mcp",
       "openapi",

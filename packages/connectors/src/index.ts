@@ -33,6 +33,8 @@ export { mcp } from "./mcp/mcp.ts";
 export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";
 export { http } from "./http/http.ts";
 export type { HttpAction, HttpOptions } from "./http/http.ts";
+export { graphql } from "./graphql/graphql.ts";
+export type { GraphqlOptions } from "./graphql/graphql.ts";
 export { openapi } from "./openapi/openapi.ts";
 export type { OpenApiOptions } from "./openapi/openapi.ts";
 export type { SchemeCredential, SchemeCredentials } from "./openapi/credentials.ts";
