@@ -29,13 +29,13 @@ export function readAnswer(asked: Asked, { data: body, meta }: BackendOutput): B
     throw new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message);
   }
   const errors = errorsIn(body["errors"]);
-  const data = field === undefined || !isRecord(body["data"]) ? body["data"] : ownOf(body["data"], field);
+  const data = dataIn(body["data"], field);
   if (errors.length > 0 && (data === undefined || data === null)) {
     throw new ConnectorError(connector, "DOWNSTREAM_TOOL_ERROR", messageOf(asked, errors), {
       details: { errors },
     });
   }
-  if (data === undefined || (data === null && field === undefined)) {
+  if (data === undefined) {
     const message = `Stopped ${what}: "${connector}" answered neither data nor errors`;
     throw new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message);
   }
@@ -82,8 +82,11 @@ function messageOf({ connector, what }: Asked, errors: readonly Failure[]): stri
   return `"${connector}" answered with errors to ${what}: ${words.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }
 
-function ownOf(data: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(data, name) ? data[name] : undefined;
+/** Undefined if there is none, which is not what a field has that is null. */
+function dataIn(data: unknown, field: string | undefined): unknown {
+  if (!isRecord(data)) return undefined;
+  if (field === undefined) return data;
+  return Object.hasOwn(data, field) ? data[field] : undefined;
 }
 
 function cut(text: string, most: number): string {

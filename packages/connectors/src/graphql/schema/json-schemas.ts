@@ -15,6 +15,7 @@ import {
   type GraphQLScalarType,
   type GraphQLSchema,
   type GraphQLType,
+  getNamedType,
   isAbstractType,
   isEnumType,
   isInputObjectType,
@@ -34,6 +35,8 @@ export const LONGEST_TEXT = 20_000;
 const LONGEST_DEFAULT = 1000;
 /** It is told wherever the scalar is used. */
 const LONGEST_SCALAR = 200;
+/** Lists in lists: what is deeper may be anything. */
+const DEEPEST_LIST = 20;
 /** More are not told one by one. */
 const MOST_TYPE_NAMES = 50;
 
@@ -71,7 +74,7 @@ export class JsonSchemas {
   /** Of what a generated tool gives. */
   output(type: GraphQLOutputType, selection: Selection | undefined): SchemaWithParts {
     const parts = new Set<number>();
-    const data = this.#read(type, parts, (named) => this.#given(named, selection, parts));
+    const data = this.#read(type, (named) => this.#given(named, selection, parts));
     return { schema: envelopeOf(data), parts: [...parts] };
   }
 
@@ -85,14 +88,14 @@ export class JsonSchemas {
     }
   }
 
-  #read(type: GraphQLType, parts: Set<number>, named: (type: GraphQLNamedType) => unknown): unknown {
-    if (isNonNullType(type)) return this.#readPresent(type.ofType, parts, named);
-    return nullable(this.#readPresent(type, parts, named));
+  #read(type: GraphQLType, named: (type: GraphQLNamedType) => unknown, depth = 0): unknown {
+    if (isNonNullType(type)) return this.#readPresent(type.ofType, named, depth);
+    return nullable(this.#readPresent(type, named, depth));
   }
 
-  #readPresent(type: GraphQLType, parts: Set<number>, named: (type: GraphQLNamedType) => unknown): unknown {
-    if (isListType(type)) return { type: "array", items: this.#read(type.ofType, parts, named) };
-    return isNonNullType(type) ? this.#readPresent(type.ofType, parts, named) : named(type);
+  #readPresent(type: GraphQLType, named: (type: GraphQLNamedType) => unknown, depth: number): unknown {
+    if (!isListType(type)) return named(getNamedType(type));
+    return depth === DEEPEST_LIST ? {} : { type: "array", items: this.#read(type.ofType, named, depth + 1) };
   }
 
   #taken(type: GraphQLNamedType, parts: Set<number>): unknown {
@@ -151,7 +154,7 @@ export class JsonSchemas {
   }
 
   #property(input: Input, parts: Set<number>): unknown {
-    const schema = this.#read(input.type, parts, (named) => this.#taken(named, parts));
+    const schema = this.#read(input.type, (named) => this.#taken(named, parts));
     if (!isRecord(schema)) return schema;
     const value = defaultOf(input);
     return { ...toldOf(schema, input), ...(value === undefined ? {} : { default: value }) };
@@ -173,7 +176,7 @@ export class JsonSchemas {
       ...fragments.flatMap((fragment) => fragment.fields),
     ]) {
       if (properties.has(key)) continue;
-      const schema = this.#read(field.type, parts, (named) => this.#given(named, selection, parts));
+      const schema = this.#read(field.type, (named) => this.#given(named, selection, parts));
       properties.set(key, isRecord(schema) ? toldOf(schema, field) : schema);
     }
     const required = [...(hasTypename ? ["__typename"] : []), ...fields.map(({ key }) => key)];
