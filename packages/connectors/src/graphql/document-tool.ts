@@ -6,7 +6,7 @@ import { envelopeOf } from "./envelope.ts";
 import type { Problem } from "./schema/messages.ts";
 import { QUERY_TOOL } from "./schema/tool-names.ts";
 
-export const MOST_DOCUMENT_LENGTH = 100_000;
+const MOST_DOCUMENT_LENGTH = 100_000;
 
 export function documentTool(queriesOnly: boolean): BackendTool {
   const what = queriesOnly ? "a query" : "one query or mutation";

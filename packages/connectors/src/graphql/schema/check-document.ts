@@ -41,12 +41,16 @@ export function checkDocument(schema: GraphQLSchema, question: CheckQuestion): C
     return { kind: "sound", mayWrite: operations.some(({ operation }) => operation !== "query") };
   } catch (error) {
     if (error instanceof GraphQLError) return { kind: "unsound", problems: [problemOf(error)] };
-    if (error instanceof RangeError) return { kind: "unsound", problems: [TOO_DEEP] };
+    if (error instanceof RangeError) return { kind: "unsound", problems: [TOO_DEEP_TO_CHECK] };
     throw error;
   }
 }
 
 const TOO_DEEP: Problem = { message: `it is nested more than ${DEEPEST} levels deep, ask for less at once` };
+
+const TOO_DEEP_TO_CHECK: Problem = {
+  message: "it, or its variables, are nested too many levels deep to be checked, ask for less at once",
+};
 
 function problemsOf(schema: GraphQLSchema, question: CheckQuestion): readonly Problem[] {
   const source = new Source(question.document);
@@ -190,6 +194,8 @@ function variableProblems(
 function problemOf(error: GraphQLError, schema?: GraphQLSchema): Problem {
   const [at] = error.locations ?? [];
   const message = cut(error.message) + hintFor(error.message, schema);
+  // The library also gives what it throws.
+  if (error.originalError instanceof RangeError) return TOO_DEEP_TO_CHECK;
   // The library stops comparing fields with each other at a bound.
   if (error.message === "Validation aborted.") {
     return { message: "it repeats fields so often that it cannot be checked, ask for each once" };

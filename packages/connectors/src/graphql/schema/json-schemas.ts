@@ -31,7 +31,7 @@ import { isRecord } from "../../web/text.ts";
 import { envelopeOf, type SchemaNode } from "../envelope.ts";
 import type { Selection } from "./select.ts";
 
-export const LONGEST_TEXT = 20_000;
+const LONGEST_TEXT = 20_000;
 const LONGEST_DEFAULT = 1000;
 /** It is told wherever the scalar is used. */
 const LONGEST_SCALAR = 200;
@@ -241,7 +241,7 @@ function defaultOf({ default: given }: Input): unknown {
   return text === undefined || text.length > LONGEST_DEFAULT ? undefined : value;
 }
 
-export function cut(text: string): string {
+function cut(text: string): string {
   const trimmed = text.trim();
   return trimmed.slice(0, LONGEST_TEXT).toWellFormed();
 }
