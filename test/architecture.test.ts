@@ -258,6 +258,12 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     packages: ["codecell"],
     node: "all",
   },
+  graphql: {
+    runs: "host",
+    imports: ["contract", "backend", "description", "web"],
+    packages: ["codecell", "graphql"],
+    node: "all",
+  },
   // Bytes that backends gave, behind references.
   artifacts: { runs: "host", imports: ["contract"], node: "all" },
   // The tools of any connector, for a catalog.
@@ -275,6 +281,7 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
       "openapi",
       "discovery",
       "set",
+      "graphql",
       "web",
       "artifacts",
       "tools",

@@ -97,6 +97,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "cli",
       "connectTools",
       "discovery",
+      "graphql",
       "http",
       "mcp",
       "openapi",

@@ -35,6 +35,8 @@ export { http } from "./http/http.ts";
 export type { HttpAction, HttpOptions } from "./http/http.ts";
 export { discovery } from "./discovery/discovery.ts";
 export type { DiscoveryOptions } from "./discovery/discovery.ts";
+export { graphql } from "./graphql/graphql.ts";
+export type { GraphqlOptions } from "./graphql/graphql.ts";
 export { openapi } from "./openapi/openapi.ts";
 export type { OpenApiOptions } from "./openapi/openapi.ts";
 export type { SchemeCredential, SchemeCredentials } from "./openapi/credentials.ts";
