@@ -505,6 +505,7 @@ describe("a document", () => {
     [{ media: "x".repeat(1025) }, "has 1025 bytes, at most 1024"],
     [{ media: "x", mediaType: "text/plain\r\nX-Evil: 1" }, "has to be a media type"],
     [{ media: "x", mediaType: "text" }, "has to be a media type"],
+    [{ media: "x", mediaType: `text/plain;${"x".repeat(300)}` }, "has to be a media type"],
     [{ mediaType: "image/png" }, '"media" is absent'],
     [{ body: { data: new Uint8Array(1) } }, '"data" has bytes'],
     [{ quotaUser: new Uint8Array(1) }, '"quotaUser" has bytes'],

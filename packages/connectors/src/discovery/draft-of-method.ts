@@ -9,6 +9,7 @@ import type { MediaPlan, MethodPlan, PlacedParameter } from "./description/messa
 
 type Input = Readonly<Record<string, unknown>>;
 
+const LONGEST_TYPE = 255;
 const MEDIA_TYPE = /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(?:\s*;.*)?$/u;
 
 export function draftOfMethod(method: string, plan: MethodPlan, input: Input): Draft {
@@ -85,7 +86,7 @@ function mediaOf({ input: name, typeInput, accept, maxBytes }: MediaPlan, input:
     return undefined;
   }
   const type = typeof said === "string" ? said : typeOf(value);
-  if (!MEDIA_TYPE.test(type) || !isHeaderValue(type)) {
+  if (type.length > LONGEST_TYPE || !MEDIA_TYPE.test(type) || !isHeaderValue(type)) {
     throw new InputRefused(`"${typeInput}" has to be a media type, such as "image/png"`);
   }
   const essence = type.replace(/;.*$/su, "").trim().toLowerCase();
