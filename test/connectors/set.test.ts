@@ -43,9 +43,7 @@ describe("a set of two MCP servers", () => {
   beforeAll(async () => {
     const options = { timeoutMs: START_TIMEOUT_MS, responseBytes: 1_000_000 };
     servers = [await openStdio(options), await openHttp(options)];
-    const connectors = servers.map(({ connector }, at) =>
-      named(["process", "http"][at] as string, connector),
-    );
+    const connectors = servers.map(({ connector }, at) => named(at === 0 ? "process" : "http", connector));
     desk = set({ id: "desk", card, retryMs: 0, memberTimeoutMs: START_TIMEOUT_MS, connectors, owned: true });
   });
   afterAll(async () => {

@@ -2,11 +2,13 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 as Ajv } from "ajv/dist/2020.js";
+import { createCatalog } from "codecell/catalog";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GraphqlServer, startGraphqlServer } from "../../../../test/connectors/graphql-server.ts";
 import { nobody, requestOf } from "../../../../test/connectors/web-backend.ts";
 import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import type { BackendTool, Connector } from "../contract/connector.ts";
+import { connectTools } from "../tools/connect-tools.ts";
 import { graphql } from "./graphql.ts";
 
 const file = fileURLToPath(new URL("schema.graphql", import.meta.resolve("@octokit/graphql-schema")));
@@ -85,10 +87,10 @@ describe("the schema of GitHub", () => {
         isJudged ? ajv.compile(schema as object) : () => true,
       );
       for (const input of inputsFor(tool)) {
-        if (fitsInput?.(input) !== true) problems.push(["input", name, input]);
+        if (!(fitsInput?.(input) ?? false)) problems.push(["input", name, input]);
         try {
           const { data } = await connector.callTool(name, input, requestOf());
-          if (fitsOutput?.(data) !== true) problems.push(["output", name, data]);
+          if (!(fitsOutput?.(data) ?? false)) problems.push(["output", name, data]);
           if ("errors" in (data as object)) problems.push([name, data]);
         } catch (error) {
           problems.push([name, (error as Error).message]);
@@ -98,6 +100,13 @@ describe("the schema of GitHub", () => {
     expect(problems).toEqual([]);
     expect(generated.length).toBeGreaterThan(270);
   }, 120_000);
+
+  test("is in a catalog like any other, and is found there", async () => {
+    const { sources, unready } = await connectTools([connector]);
+    expect(unready).toEqual([]);
+    const found = await createCatalog(sources).search("star a repository");
+    expect(found.map(({ id }) => id)).toContain("graphql:github:addStar");
+  });
 
   test("is on a server that refuses what is malformed", async () => {
     const response = await fetch(server.endpoint, {

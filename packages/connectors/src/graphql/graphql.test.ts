@@ -229,7 +229,8 @@ describe("a generated tool", () => {
         };
         const plain = {
           id: { type: "string", description: "Its key." },
-          kind: { $ref: "#/$defs/Kind" },
+          // Also one that came after the schema was read.
+          kind: { anyOf: [{ $ref: "#/$defs/Kind" }, { type: "string" }] },
           at: { description: "Date" },
           size: { type: ["number", "null"] },
         };
@@ -256,7 +257,10 @@ describe("a generated tool", () => {
         );
         expect((await tool("kinds")).outputSchema).toMatchObject({
           properties: {
-            data: { type: "array", items: { anyOf: [{ $ref: "#/$defs/Kind" }, { type: "null" }] } },
+            data: {
+              type: "array",
+              items: { anyOf: [{ $ref: "#/$defs/Kind" }, { type: "string" }, { type: "null" }] },
+            },
           },
         });
       },
@@ -693,6 +697,20 @@ describe("the schema", () => {
     });
   });
 
+  test("that would become far larger as tools has so many of them, and says so", async () => {
+    const said = "x".repeat(10_000);
+    const fields = Array.from({ length: 150 }, (_, at) => `"${said}" f${at}: Int`).join(" ");
+    const roots = Array.from({ length: 6000 }, (_, at) => `q${at}: Big`).join(" ");
+    const sdl = `type Query { ${roots} } type Big { ${fields} }`;
+    await withApi({ sdl }, async ({ connector, tool }) => {
+      const tools = await connector.tools({ signal: nobody });
+      expect(tools.length).toBeGreaterThan(50);
+      expect(tools.length).toBeLessThan(1000);
+      expect(await tool("q0")).not.toHaveProperty("outputSchema");
+      expect(await tool("q0")).toHaveProperty("inputSchema");
+    });
+  });
+
   test("may break rules that no tool depends on", async () => {
     const sdl = "type Query { a: Int  a: Int  __b: Int  e: Empty } type Empty input In { a: In! }";
     await withApi({ sdl }, async ({ connector, tool }) => {
@@ -703,7 +721,7 @@ describe("the schema", () => {
         "e",
       ]);
       expect((await tool("e")).outputSchema).toMatchObject({
-        properties: { data: { properties: { __typename: { enum: ["Empty"] } } } },
+        properties: { data: { properties: { __typename: { anyOf: [{ enum: ["Empty"] }, {}] } } } },
       });
     });
   });

@@ -20,6 +20,10 @@ import { printSelection, select, type Selection } from "./select.ts";
 import { nameFields } from "./tool-names.ts";
 
 const MOST_TOOLS = 5000;
+/** Of all plans and schemas. */
+const MOST_TEXT_BYTES = 64_000_000;
+/** A larger one is absent: nobody works with it. */
+const MOST_SCHEMA_BYTES = 500_000;
 
 interface Root {
   readonly kind: OperationKind;
@@ -38,23 +42,29 @@ export function describe({ schema, hash }: ReadSchema, question: DescribeQuestio
   const names = nameFields(roots);
   const schemas = new JsonSchemas(schema, scalars);
   const text = new TextPieces();
-  const tools = roots.map((root, at): ToolText => {
+  const tools: ToolText[] = [];
+  for (const [at, root] of roots.entries()) {
     const { kind, field } = root;
     const type = getNamedType(field.type);
     const selection = isCompositeType(type) ? select(schema, type, { depth, fields }) : undefined;
     const description = withReason(field.description, field.deprecationReason);
-    return {
+    const plan = text.add(planOf(root, selection));
+    const input = text.addSchema(schemas.input(field.args));
+    const output = text.addSchema(schemas.output(field.type, selection));
+    const [from, to] = output.range;
+    if (to > MOST_TEXT_BYTES) break;
+    tools.push({
       name: names[at] as string,
       description: description ?? `The ${kind} "${field.name}", which gives ${String(field.type)}`,
       isDeprecated: field.deprecationReason != null,
       // In the words of HTTP: what changes nothing, and what may.
       method: kind === "query" ? "GET" : "POST",
-      plan: text.add(planOf(root, selection)),
-      input: text.addSchema(schemas.input(field.args)),
-      output: text.addSchema(schemas.output(field.type, selection)),
-    };
-  });
-  const left = all.length - roots.length;
+      plan,
+      input,
+      ...(to - from > MOST_SCHEMA_BYTES ? {} : { output }),
+    });
+  }
+  const left = all.length - tools.length;
   return {
     title: "",
     version: "",
@@ -62,7 +72,10 @@ export function describe({ schema, hash }: ReadSchema, question: DescribeQuestio
     types: Object.keys(schema.getTypeMap()).length,
     parts: Array.from(schemas.parts(), ({ name, ...part }) => ({ name, ...text.addSchema(part) })),
     text: text.bytes(),
-    problems: left === 0 ? [] : [`${left} fields are no tools: there are more than ${MOST_TOOLS}`],
+    problems:
+      left === 0
+        ? []
+        : [`${left} queries and mutations are no tools: the schema has too many, or too large ones`],
     hash,
   };
 }

@@ -32,6 +32,8 @@ import { envelopeOf, type SchemaNode } from "../envelope.ts";
 import type { Selection } from "./select.ts";
 
 const LONGEST_TEXT = 20_000;
+/** Of a field or an argument, which many tools may have. */
+const LONGEST_SAID = 4000;
 const LONGEST_DEFAULT = 1000;
 /** It is told wherever the scalar is used. */
 const LONGEST_SCALAR = 200;
@@ -105,7 +107,8 @@ export class JsonSchemas {
 
   #given(type: GraphQLNamedType, selection: Selection | undefined, parts: Set<number>): unknown {
     if (isScalarType(type)) return this.#scalar(type, OUTPUTS);
-    if (isEnumType(type)) return this.#reference(type, parts);
+    // An API may have values that its schema had not when it was read.
+    if (isEnumType(type)) return { anyOf: [this.#reference(type, parts), { type: "string" }] };
     return selection === undefined ? {} : this.#selected(selection, parts);
   }
 
@@ -163,7 +166,7 @@ export class JsonSchemas {
   #typename(type: Selection["type"]): Node {
     const possible = isAbstractType(type) ? this.#schema.getPossibleTypes(type) : [type];
     if (possible.length > MOST_TYPE_NAMES) return { type: "string" };
-    return { type: "string", enum: possible.map(({ name }) => name) };
+    return { anyOf: [{ type: "string", enum: possible.map(({ name }) => name) }, { type: "string" }] };
   }
 
   /** Of the objects of which fields were selected. What only some types have may be absent. */
@@ -202,6 +205,8 @@ function nullable(schema: unknown): unknown {
   if (Array.isArray(type) && schema["enum"] === undefined) {
     return { ...schema, type: [...new Set<unknown>([...(type as unknown[]), "null"])] };
   }
+  const { anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...(anyOf as unknown[]), { type: "null" }] };
   const takesAnything = Object.keys(schema).every((key) => key === "description");
   return takesAnything ? schema : { anyOf: [schema, { type: "null" }] };
 }
@@ -220,7 +225,8 @@ function toldOf(schema: Node, { description, deprecationReason }: Told): Node {
 function described(schema: Node, text: string | null | undefined): Node {
   if (text == null || text === "") return schema;
   const { description: own } = schema;
-  return { ...schema, description: cut(typeof own === "string" ? `${text} (${own})` : text) };
+  const said = cut(text).slice(0, LONGEST_SAID).toWellFormed();
+  return { ...schema, description: typeof own === "string" ? `${said} (${own})` : said };
 }
 
 /** A description, and why something should not be used any more. */

@@ -92,8 +92,9 @@ function openOf(selection: Selection, level: number): Open {
 function fragmentsOf(schema: GraphQLSchema, { selection, level, keys }: Open, left: number): readonly Open[] {
   const { type } = selection;
   if (!isAbstractType(type)) return [];
-  const possible = schema.getPossibleTypes(type);
-  const share = Math.max(1, Math.floor(left / Math.max(1, possible.length)));
+  const all = schema.getPossibleTypes(type);
+  const share = Math.max(1, Math.floor(left / Math.max(1, all.length)));
+  const possible = all.slice(0, left);
   const known = new Set(selection.fields.map(({ field }) => field.name));
   return possible.map((object) => {
     const fragment: Selection = { type: object, fields: [], fragments: [] };
@@ -102,8 +103,18 @@ function fragmentsOf(schema: GraphQLSchema, { selection, level, keys }: Open, le
   });
 }
 
-/** Those that can be asked for without knowing anything; what is deprecated only if there is nothing else. */
+const found = new WeakMap<GraphQLCompositeType, readonly GraphQLField[]>();
+
 function fieldsOf(type: GraphQLCompositeType): readonly GraphQLField[] {
+  const before = found.get(type);
+  if (before !== undefined) return before;
+  const fields = findFields(type);
+  found.set(type, fields);
+  return fields;
+}
+
+/** Those that can be asked for without knowing anything; what is deprecated only if there is nothing else. */
+function findFields(type: GraphQLCompositeType): readonly GraphQLField[] {
   if (isUnionType(type)) return [];
   const plain = Object.values(type.getFields()).filter((field) => !field.args.some(isRequiredArgument));
   const current = plain.filter(({ deprecationReason }) => deprecationReason == null);
