@@ -233,10 +233,37 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   // How all kinds that speak HTTP send a request, and read an answer.
   web: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
   http: { runs: "host", imports: ["contract", "web"], packages: ["codecell"], node: "all" },
-  openapi: {
+  // How all kinds that have a description of an API read it, on a thread of its own.
+  description: {
     runs: "host",
     imports: ["contract", "backend", "web"],
-    packages: ["codecell", "@scalar/openapi-upgrader", "yaml"],
+    packages: ["codecell", "yaml"],
+    node: "all",
+  },
+  openapi: {
+    runs: "host",
+    imports: ["contract", "description", "web"],
+    packages: ["codecell", "@scalar/openapi-upgrader"],
+    node: "all",
+  },
+  discovery: {
+    runs: "host",
+    imports: ["contract", "description", "web"],
+    packages: ["codecell"],
+    node: "all",
+  },
+  // Connectors of any kind as one.
+  set: {
+    runs: "host",
+    imports: ["contract", "backend"],
+    files: ["tools/unexpected.ts"],
+    packages: ["codecell"],
+    node: "all",
+  },
+  graphql: {
+    runs: "host",
+    imports: ["contract", "backend", "description", "web"],
+    packages: ["codecell", "graphql"],
     node: "all",
   },
   // Bytes that backends gave, behind references.
@@ -258,7 +285,21 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   testing: { runs: "host", imports: ["contract"], packages: ["vitest"] },
   "index.ts": {
     runs: "host",
-    imports: ["contract", "mcp", "cli", "http", "openapi", "web", "artifacts", "tools", "handles"],
+    imports: [
+      "contract",
+      "mcp",
+      "cli",
+      "http",
+      "description",
+      "openapi",
+      "discovery",
+      "set",
+      "graphql",
+      "web",
+      "artifacts",
+      "tools",
+      "handles",
+    ],
   },
 };
 

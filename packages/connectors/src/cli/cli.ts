@@ -17,7 +17,7 @@ import {
   type Readiness,
   type ToolRequest,
 } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import { ConnectorError, noSuchTool } from "../contract/connector-error.ts";
 import { ERROR_BYTES, toAnswer } from "./answer.ts";
 import { fillArguments } from "./arguments.ts";
 import { type CliOptions, type ResolvedCli, type ResolvedCommand, resolveCli } from "./options.ts";
@@ -83,10 +83,7 @@ class CliConnector implements Connector {
     const what = `calling "${name}"`;
     this.#assertOpen(what, signal);
     const command = this.#setup.commands.get(name);
-    if (command === undefined) {
-      const message = `Cannot call "${name}": "${id}" has no such tool`;
-      throw new ConnectorError(id, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
-    }
+    if (command === undefined) throw noSuchTool(id, name);
     const args = fillArguments(command.args, input, (problem) => {
       const message = `Cannot call "${name}" of "${id}": ${problem}`;
       throw new ConnectorError(id, "REQUEST_INVALID", message, { hasNoEffect: true });

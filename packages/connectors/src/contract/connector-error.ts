@@ -67,3 +67,9 @@ export class ConnectorError extends Error {
     this.hasNoEffect = options.hasNoEffect ?? false;
   }
 }
+
+/** What every kind says of a call of a tool that it has not. */
+export function noSuchTool(connector: string, name: string): ConnectorError {
+  const message = `Cannot call "${name}": connector "${connector}" has no such tool`;
+  return new ConnectorError(connector, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
+}

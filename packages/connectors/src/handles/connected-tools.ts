@@ -97,7 +97,7 @@ export class ConnectedTools {
   }
 
   async #toKnown(listed: readonly BackendTool[]): Promise<KnownTools> {
-    const { kind, id: owner, identity } = this.#connector;
+    const { kind, id: owner } = this.#connector;
     const byId = new Map<string, KnownTool>();
     for (const [index, told] of listed.entries()) {
       if (index % TOOLS_PER_TURN === TOOLS_PER_TURN - 1) await setImmediate();
@@ -113,6 +113,8 @@ export class ConnectedTools {
       const tools: ToolSet = Object.fromEntries(
         [...byId.values()].map(({ told, tool }) => [told.name, tool]),
       );
+      // Some connectors know what is behind them only after they were asked.
+      const { identity } = this.#connector;
       return this.#shared.withSource({ kind, owner, tools, identity });
     };
     return { byId, catalog: () => (catalog ??= toCatalog()) };

@@ -4,7 +4,6 @@
  * - An action's templates say where each input goes. An input that no template names goes into the body, if the body is
  *   "json" or "form", and is refused at the door otherwise: nothing is sent that nobody placed.
  */
-import { createHash } from "node:crypto";
 import type { Json, JsonSchema } from "codecell";
 import type {
   BackendOutput,
@@ -15,26 +14,24 @@ import type {
   Readiness,
   ToolRequest,
 } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import { type ConnectorError, noSuchTool } from "../contract/connector-error.ts";
 import { formBody, jsonBody, rawBody } from "../web/body.ts";
 import { createDraft, type Draft, isFramingHeader, isHeaderName, setHeader } from "../web/draft.ts";
 import { hintsOf, isRepeatable } from "../web/hints.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
 import { encodePathText, fillPath, pathParameters } from "../web/path-text.ts";
-import { encodeText, isBytes, toText } from "../web/text.ts";
-import { type Credential, placeOf } from "../web/credentials.ts";
-import { createRedact } from "../web/redact.ts";
-import { WebClient } from "../web/web-client.ts";
+import { encodeText, isBytes, ownOf, toText } from "../web/text.ts";
+import { type Credential, placeOf, secretsOf } from "../web/credentials.ts";
+import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import type { WebClient } from "../web/web-client.ts";
 import {
-  allSecrets,
   checkCredentials,
   misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
-  resolveWebOptions,
   type WebOptions,
 } from "../web/web-options.ts";
-import { fillJson, fillText, type Input, ownOf, placeholdersOf } from "./template.ts";
+import { fillJson, fillText, type Input, placeholdersOf } from "./template.ts";
 
 /** A tool, and where its inputs go. A hint that is absent is what HTTP says of the method. */
 export interface HttpAction extends Omit<BackendTool, "inputSchema" | "outputSchema"> {
@@ -94,19 +91,18 @@ class HttpConnector implements Connector {
 
   constructor(options: HttpOptions) {
     const { credentials = [], actions } = options;
-    this.#options = resolveWebOptions(options);
-    const { id, card, headers, timeoutMs, responseBytes } = this.#options;
+    const { options: resolved, client, facts } = openWebClient(options, credentials.flatMap(secretsOf));
+    const { id, card } = resolved;
+    [this.#options, this.#client] = [resolved, client];
     this.#base = parseBaseUrl(id, options.baseUrl);
     checkCredentials(id, credentials);
     this.#credentials = credentials;
     this.#actions = new Map(actions.map((action) => [action.name, this.#placed(action)]));
     if (this.#actions.size < actions.length) throw misconfigured(id, "two of its actions have the same name");
     this.#tools = Object.freeze([...this.#actions.values()].map(({ tool }) => tool));
-    const redact = createRedact(allSecrets(headers, credentials));
-    this.#client = new WebClient({ connector: id, headers, timeoutMs, responseBytes, redact });
     [this.id, this.card] = [id, card];
-    this.facts = { transport: this.#base.protocol.slice(0, -1), timeoutMs, responseBytes };
-    this.identity = `http:${createHash("sha256").update(this.#base.href).digest("hex").slice(0, 32)}`;
+    this.facts = { transport: this.#base.protocol.slice(0, -1), ...facts };
+    this.identity = identityOf("http", this.#base.href);
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
@@ -131,10 +127,7 @@ class HttpConnector implements Connector {
     const what = `calling "${name}"`;
     this.#client.refuseEnded(what);
     const placed = this.#actions.get(name);
-    if (placed === undefined) {
-      const message = `Cannot call "${name}": connector "${this.id}" has no such tool`;
-      throw new ConnectorError(this.id, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
-    }
+    if (placed === undefined) throw noSuchTool(this.id, name);
     const { action } = placed;
     const draft = prepared(this.id, what, () => draftOf(placed, input));
     if (action.idempotencyHeader !== undefined) draft.headers.set(action.idempotencyHeader, idempotencyKey);

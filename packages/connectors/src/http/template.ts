@@ -5,7 +5,7 @@
  * - An input that was not given leaves out what it stands for.
  */
 import type { Json } from "codecell";
-import { toText } from "../web/text.ts";
+import { ownOf, toText } from "../web/text.ts";
 
 const PLACEHOLDER = /\{([A-Za-z_$][\w$-]*)\}/gu;
 const WHOLE = /^\{([A-Za-z_$][\w$-]*)\}$/u;
@@ -35,8 +35,4 @@ export function fillJson(template: Json, input: Input): unknown {
   }
   const filled = Object.entries(template).map(([key, part]) => [key, fillJson(part, input)] as const);
   return Object.fromEntries(filled.filter(([, part]) => part !== undefined));
-}
-
-export function ownOf(input: Input, name: string): unknown {
-  return Object.hasOwn(input, name) ? input[name] : undefined;
 }

@@ -3,7 +3,7 @@ import { formBody, jsonBody, multipartBody, type Part, rawBody } from "../web/bo
 import { type Body, createDraft, type Draft, setHeader } from "../web/draft.ts";
 import { InputRefused } from "../web/input-refused.ts";
 import { encodePathText, fillPath } from "../web/path-text.ts";
-import { isRecord } from "../web/text.ts";
+import { isRecord, ownOf } from "../web/text.ts";
 import type { BodyPlan, FieldPlan, OperationPlan, ParameterPlan, Writing } from "./description/messages.ts";
 import { writeHeader, writePairs, writePath } from "./write-value.ts";
 
@@ -114,8 +114,4 @@ function partsOf({ name, mediaType }: FieldPlan, value: unknown): readonly Part[
 /** Where the description leaves a choice, bytes say what they are. */
 function typeFor(mediaType: string | undefined): string | undefined {
   return mediaType?.includes("*") === true || mediaType?.includes(",") === true ? undefined : mediaType;
-}
-
-function ownOf(input: Input, name: string): unknown {
-  return Object.hasOwn(input, name) ? input[name] : undefined;
 }

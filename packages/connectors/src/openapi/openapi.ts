@@ -6,10 +6,6 @@
  *   another origin is no tool.
  * - A description that cannot be read again leaves the one before in place.
  */
-import { createHash } from "node:crypto";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { CachedList } from "../backend/cached-list.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -20,28 +16,29 @@ import type {
   Readiness,
   ToolRequest,
 } from "../contract/connector.ts";
-import { ConnectorError } from "../contract/connector-error.ts";
+import { noSuchTool } from "../contract/connector-error.ts";
+import { keepSecretsFrom, sourceOf, addressOf } from "../description/document-source.ts";
+import {
+  DEFAULT_DOCUMENT_BYTES,
+  type DescriptionOptions,
+  KeptDescription,
+} from "../description/kept-description.ts";
+import type { DocumentSource } from "../description/messages.ts";
+import { readApart, scriptBeside } from "../description/read-apart.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
-import { createRedact } from "../web/redact.ts";
-import { WebClient } from "../web/web-client.ts";
-import {
-  misconfigured,
-  parseBaseUrl,
-  type ResolvedWebOptions,
-  resolveWebOptions,
-  type WebOptions,
-} from "../web/web-options.ts";
-import { type Credential, secretsOf, secretsOfHeaders } from "../web/credentials.ts";
+import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import type { WebClient } from "../web/web-client.ts";
+import { parseBaseUrl, type ResolvedWebOptions, type WebOptions } from "../web/web-options.ts";
+import { type Credential, secretsOf } from "../web/credentials.ts";
 import { isRecord } from "../web/text.ts";
 import { chooseCredentials, credentialsByScheme, type SchemeCredentials } from "./credentials.ts";
-import { describeApart } from "./description/describe-apart.ts";
-import type { Described, DocumentSource, Server } from "./description/messages.ts";
+import type { Described, Server, ThreadSetup } from "./description/messages.ts";
 import { draftOfOperation } from "./draft-of-operation.ts";
 import { type Operation, operationsOf } from "./operation.ts";
 import { baseUrlOf } from "./servers.ts";
 
-export interface OpenApiOptions extends WebOptions {
+export interface OpenApiOptions extends WebOptions, DescriptionOptions {
   /** A path, an address, or the document itself. JSON or YAML. */
   readonly document: string | URL | object;
   /** The beginning of every URL. If absent, the description's first server says it. */
@@ -52,14 +49,9 @@ export interface OpenApiOptions extends WebOptions {
   readonly credentials?: SchemeCredentials;
   /** Whether what the description says of its operations is believed. */
   readonly isTrusted?: boolean;
-  /** For how long a description from a file or the web is used before it is read again. One hour if absent. */
-  readonly documentTtlMs?: number;
-  /** How many bytes all documents of the description may have. 50,000,000 if absent. */
-  readonly documentBytes?: number;
 }
 
-const DEFAULT_TTL_MS = 3_600_000;
-const DEFAULT_DOCUMENT_BYTES = 50_000_000;
+const SCRIPT = scriptBeside(import.meta.url, "description/worker");
 
 /** A description that was read, and what the configuration makes of it. */
 interface Api {
@@ -85,35 +77,33 @@ class OpenApiConnector implements Connector {
   readonly #options: ResolvedWebOptions;
   readonly #source: DocumentSource;
   readonly #client: WebClient;
-  /** A list of one: whoever asks while it is read waits for the same thread. */
-  readonly #apis: CachedList<Api>;
-  readonly #listeners = new Set<(list: ChangedList) => void>();
-  #last: Api | undefined;
+  readonly #description: KeptDescription<Api>;
 
   constructor(options: OpenApiOptions) {
     this.#given = options;
-    this.#options = resolveWebOptions(options);
-    const { id, card, headers, timeoutMs, responseBytes } = this.#options;
+    const { options: resolved, client, facts } = openWebClient(options, secretsIn(options.credentials));
+    const { id, card } = resolved;
+    [this.#options, this.#client] = [resolved, client];
     this.#source = sourceOf(options.document);
     const base = options.baseUrl === undefined ? undefined : parseBaseUrl(id, options.baseUrl);
-    const redact = createRedact([...secretsOfHeaders(headers), ...secretsIn(options.credentials)]);
-    this.#client = new WebClient({ connector: id, headers, timeoutMs, responseBytes, redact });
-    this.#apis = new CachedList({
-      ttlMs:
-        this.#source.kind === "object" ? Number.POSITIVE_INFINITY : (options.documentTtlMs ?? DEFAULT_TTL_MS),
-      load: async (signal) => [await this.#loadOrKeep(signal)],
+    this.#description = new KeptDescription({
+      connector: id,
+      client: this.#client,
+      source: this.#source,
+      ttlMs: options.documentTtlMs,
+      load: (signal) => this.#load(signal),
     });
     [this.id, this.card, this.isTrusted] = [id, card, options.isTrusted ?? false];
-    this.facts = { description: this.#source.kind, timeoutMs, responseBytes };
+    this.facts = { description: this.#source.kind, ...facts };
     const place = JSON.stringify([
       base?.href,
       this.#source.kind === "object" ? placeOf(this.#source.document) : this.#source,
     ]);
-    this.identity = `openapi:${createHash("sha256").update(place).digest("hex").slice(0, 32)}`;
+    this.identity = identityOf("openapi", place);
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
-    const { described, base, credentials, tools } = await this.#api("the check", signal);
+    const { described, base, credentials, tools } = await this.#description.get("the check", signal);
     const own = chooseCredentials(described.security, credentials);
     // Without a default of the API, any of them is most likely the one that it takes.
     const checked = own.length > 0 ? own : [...credentials.values()].slice(0, 1);
@@ -126,7 +116,7 @@ class OpenApiConnector implements Connector {
   }
 
   async tools({ signal }: BackendRequest): Promise<readonly BackendTool[]> {
-    return (await this.#api("listing the tools", signal)).tools;
+    return (await this.#description.get("listing the tools", signal)).tools;
   }
 
   async callTool(
@@ -135,12 +125,9 @@ class OpenApiConnector implements Connector {
     { signal, idempotencyKey }: ToolRequest,
   ): Promise<BackendOutput> {
     const what = `calling "${name}"`;
-    const api = await this.#api(what, signal);
+    const api = await this.#description.get(what, signal);
     const operation = api.operations.get(name);
-    if (operation === undefined) {
-      const message = `Cannot call "${name}": connector "${this.id}" has no such tool`;
-      throw new ConnectorError(this.id, "TOOL_NOT_FOUND", message, { hasNoEffect: true });
-    }
+    if (operation === undefined) throw noSuchTool(this.id, name);
     const plan = operation.plan();
     const draft = prepared(this.id, what, () => draftOfOperation(operation.method, plan, input));
     if (plan.idempotencyHeader !== undefined) draft.headers.set(plan.idempotencyHeader, idempotencyKey);
@@ -150,52 +137,19 @@ class OpenApiConnector implements Connector {
   }
 
   onChange(listener: (list: ChangedList) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#description.onChange(listener);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#listeners.clear();
+    this.#description[Symbol.dispose]();
     this.#client[Symbol.dispose]();
-  }
-
-  async #api(what: string, signal: AbortSignal): Promise<Api> {
-    this.#client.refuseEnded(what);
-    const either = AbortSignal.any([signal, this.#client.ended]);
-    try {
-      const [api] = await this.#apis.get({ signal: either });
-      return api as Api;
-    } catch (error) {
-      if (error instanceof ConnectorError) throw error;
-      this.#client.refuseEnded(what);
-      const message = `Stopped ${what}: nobody waits for it any more`;
-      throw new ConnectorError(this.id, "CALL_ABORTED", message, { cause: error, hasNoEffect: true });
-    }
-  }
-
-  async #loadOrKeep(signal: AbortSignal): Promise<Api> {
-    const last = this.#last;
-    try {
-      const api = await this.#load(signal);
-      this.#last = api;
-      if (last !== undefined && last.described.hash !== api.described.hash) {
-        for (const listener of this.#listeners) listener("tools");
-      }
-      return api;
-    } catch (error) {
-      if (last !== undefined && !signal.aborted) return last;
-      throw error;
-    }
   }
 
   async #load(signal: AbortSignal): Promise<Api> {
     const { documentBytes = DEFAULT_DOCUMENT_BYTES, credentials: given = {} } = this.#given;
     const ownedHeaders = Object.keys(this.#options.headers).map((name) => name.toLowerCase());
-    const described = await describeApart(
-      this.id,
-      { source: this.#source, documentBytes, ownedHeaders },
-      signal,
-    );
+    const setup: ThreadSetup = { source: this.#source, documentBytes, ownedHeaders };
+    const described = await readApart<Described>(this.id, { script: SCRIPT, setup }, signal);
     const credentials = credentialsByScheme(this.id, described, given);
     const base = this.#chooseBase(described, credentials);
     const operations = operationsOf(described, (servers) => this.#baseOf(base, servers));
@@ -206,15 +160,10 @@ class OpenApiConnector implements Connector {
   #chooseBase({ servers }: Described, credentials: ReadonlyMap<string, Credential>): URL {
     const { baseUrl, serverVariables: variables = {} } = this.#given;
     if (baseUrl !== undefined) return parseBaseUrl(this.id, baseUrl);
-    const documentUrl = this.#documentUrl();
+    const documentUrl = addressOf(this.#source);
     const base = baseUrlOf(this.id, servers[0] ?? { url: "/", variables: {} }, { documentUrl, variables });
     const hasSecrets = credentials.size > 0 || Object.keys(this.#options.headers).length > 0;
-    if (hasSecrets && documentUrl !== undefined && documentUrl.origin !== base.origin) {
-      throw misconfigured(
-        this.id,
-        "its description leads to another origin than its own, set baseUrl to say where the credentials may go",
-      );
-    }
+    if (hasSecrets) keepSecretsFrom(this.id, base, this.#source, "baseUrl");
     return base;
   }
 
@@ -223,7 +172,7 @@ class OpenApiConnector implements Connector {
     const [server] = servers ?? [];
     if (server === undefined) return base;
     const { serverVariables: variables = {} } = this.#given;
-    const choice = { documentUrl: this.#documentUrl() ?? base, variables };
+    const choice = { documentUrl: addressOf(this.#source) ?? base, variables };
     try {
       const own = baseUrlOf(this.id, server, choice);
       return own.origin === base.origin ? own : undefined;
@@ -232,18 +181,6 @@ class OpenApiConnector implements Connector {
       return undefined;
     }
   }
-
-  #documentUrl(): URL | undefined {
-    return this.#source.kind === "url" ? new URL(this.#source.href) : undefined;
-  }
-}
-
-function sourceOf(document: string | URL | object): DocumentSource {
-  const url = document instanceof URL ? document : typeof document === "string" ? URL.parse(document) : null;
-  if (url?.protocol === "file:") return { kind: "file", path: fileURLToPath(url) };
-  if (url?.protocol === "http:" || url?.protocol === "https:") return { kind: "url", href: url.href };
-  if (typeof document === "string") return { kind: "file", path: path.resolve(document) };
-  return { kind: "object", document };
 }
 
 /** What the same service would say of itself in its next version, too. */

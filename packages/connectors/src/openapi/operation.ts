@@ -1,24 +1,7 @@
-/**
- * Operations: the tools of a description, whose schemas and plans are read when somebody asks for them. Runs on the
- * host.
- *
- * - A schema has all that it refers to, up to a size. What is beyond means anything: no schema grows without end.
- */
-import type { JsonSchema } from "codecell";
+/** Operations: the tools of a description of OpenAPI, and where each is. Runs on the host. */
 import type { BackendTool } from "../contract/connector.ts";
-import { hintsOf } from "../web/hints.ts";
-import type {
-  Described,
-  OperationPlan,
-  OperationText,
-  PartText,
-  Range,
-  SchemaText,
-  Server,
-} from "./description/messages.ts";
-
-/** The text of all parts of one schema. */
-const MOST_PART_BYTES = 500_000;
+import { describedTool, planOf } from "../description/described-tools.ts";
+import type { Described, OperationPlan, Server } from "./description/messages.ts";
 
 export interface Operation {
   readonly tool: BackendTool;
@@ -33,69 +16,11 @@ export function operationsOf(
   baseOf: (servers: readonly Server[] | undefined) => URL | undefined,
 ): ReadonlyMap<string, Operation> {
   return new Map(
-    described.operations.flatMap((operation) => {
-      const base = baseOf(operation.servers);
-      return base === undefined ? [] : [[operation.name, operationOf(described, operation, base)]];
+    described.operations.flatMap((text) => {
+      const base = baseOf(text.servers);
+      if (base === undefined) return [];
+      const plan = (): OperationPlan => planOf(described, text) as OperationPlan;
+      return [[text.name, { tool: describedTool(described, text), method: text.method, base, plan }]];
     }),
   );
-}
-
-function operationOf(described: Described, operation: OperationText, base: URL): Operation {
-  return {
-    tool: Object.freeze(toolOf(described, operation)),
-    method: operation.method,
-    base,
-    plan: () => parse(described, operation.plan) as OperationPlan,
-  };
-}
-
-function toolOf(described: Described, operation: OperationText): BackendTool {
-  const { name, title, description, tags, isDeprecated, method, input, output } = operation;
-  const about = {
-    name,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(isDeprecated ? { avoidWhen: "The API calls it deprecated" } : {}),
-    ...hintsOf(method),
-  };
-  const tool = about as BackendTool;
-  defineLazily(tool, "inputSchema", () => schemaOf(described, input));
-  if (output !== undefined) defineLazily(tool, "outputSchema", () => schemaOf(described, output));
-  return tool;
-}
-
-/** Reading a thousand schemas takes seconds, and a program uses a few. */
-function defineLazily(tool: BackendTool, key: "inputSchema" | "outputSchema", read: () => JsonSchema): void {
-  let schema: JsonSchema | undefined;
-  Object.defineProperty(tool, key, { enumerable: true, get: () => (schema ??= read()) });
-}
-
-function schemaOf(described: Described, { range, parts }: SchemaText): JsonSchema {
-  const schema = parse(described, range) as JsonSchema;
-  if (typeof schema === "boolean" || parts.length === 0) return deepFreeze(schema);
-  const found = new Map<number, unknown>();
-  let bytes = 0;
-  // Breadth first: what is nearest is what a program needs.
-  const open = [...parts];
-  for (const number of open) {
-    if (found.has(number)) continue;
-    const part = described.parts[number] as PartText;
-    bytes += part.range[1] - part.range[0];
-    found.set(number, bytes > MOST_PART_BYTES ? {} : parse(described, part.range));
-    if (bytes <= MOST_PART_BYTES) open.push(...part.parts);
-  }
-  const defs = [...found].map(([number, part]) => [(described.parts[number] as PartText).name, part]);
-  return deepFreeze({ ...schema, $defs: Object.fromEntries(defs) as unknown });
-}
-
-function parse({ text }: Described, [from, to]: Range): unknown {
-  return JSON.parse(new TextDecoder().decode(text.subarray(from, to)));
-}
-
-/** Everybody who asks gets the same schema. */
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) deepFreeze(part);
-  return Object.freeze(value);
 }

@@ -22,10 +22,12 @@ export async function toToolSource(
   connector: Connector,
   { signal = new AbortController().signal, artifacts = new Artifacts() }: ToolSourceOptions = {},
 ): Promise<ToolSource> {
-  const { id, kind, identity } = connector;
+  const { id, kind } = connector;
   try {
     const listed = await connector.tools({ signal });
     const tools = listed.map((tool) => [tool.name, toBackendTool(connector, tool, artifacts)] as const);
+    // Some connectors know what is behind them only after they were asked.
+    const { identity } = connector;
     const source = { kind, owner: id, tools: Object.fromEntries(tools), identity };
     assertUsable(id, source, listed.length);
     return source;

@@ -48,6 +48,18 @@ export function multipartBody(parts: readonly Part[]): Body {
   return { bytes: ownBytes(bytes), mediaType: `multipart/form-data; boundary=${boundary}` };
 }
 
+/** A body in JSON, and bytes that it is about. */
+export function relatedBody(about: Body, media: Body): Body {
+  const boundary = `codecell-${randomUUID()}`;
+  const pieces = [about, media].flatMap(({ bytes, mediaType }) => [
+    Buffer.from(`--${boundary}\r\nContent-Type: ${mediaType}\r\n\r\n`),
+    bytes,
+    LINE,
+  ]);
+  const bytes = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  return { bytes: ownBytes(bytes), mediaType: `multipart/related; boundary=${boundary}` };
+}
+
 const LINE = Buffer.from("\r\n");
 
 function headersOf({ name, value, mediaType }: Part): string {

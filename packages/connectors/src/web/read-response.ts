@@ -67,10 +67,33 @@ export async function readUpTo(
   }
 }
 
-/** The whole body, decoded. */
-export async function readData(response: Response, most: number, redact: Redact): Promise<unknown> {
+/** The whole body as bytes, whatever it is. Bytes that are text have none of the secrets. */
+export async function readBytes(response: Response, most: number, redact: Redact): Promise<Bytes> {
+  const bytes = await readWhole(response, most);
+  const { essence, charset } = parseMediaType(response.headers.get("content-type"));
+  const isText = isJsonType(essence) || isTextType(essence) || essence === "";
+  const text = isText ? decode(bytes, isJsonType(essence) ? "utf-8" : charset) : undefined;
+  if (text === undefined || redact(text) === text) return bytesOf(response, bytes, essence);
+  return bytesOf(response, Buffer.from(redact(text), "utf8"), essence);
+}
+
+async function readWhole(response: Response, most: number): Promise<Uint8Array> {
   const { bytes, isWhole } = await readUpTo(response, most);
   if (!isWhole) throw new BodyTooLarge();
+  return bytes;
+}
+
+function bytesOf({ headers }: Response, bytes: Uint8Array, essence: string): Bytes {
+  const filename = filenameOf(headers.get("content-disposition"));
+  return new Bytes(bytes, {
+    ...(essence === "" ? {} : { mediaType: essence }),
+    ...(filename === undefined ? {} : { filename }),
+  });
+}
+
+/** The whole body, decoded. */
+export async function readData(response: Response, most: number, redact: Redact): Promise<unknown> {
+  const bytes = await readWhole(response, most);
   const { essence, charset } = parseMediaType(response.headers.get("content-type"));
   if (bytes.length === 0) return essence === "" || isJsonType(essence) ? null : emptyOf(essence);
   if (isJsonType(essence)) return parseJson(new TextDecoder().decode(bytes), redact);
@@ -80,11 +103,7 @@ export async function readData(response: Response, most: number, redact: Redact)
   }
   const text = essence === "" ? decodeUnnamed(bytes) : undefined;
   if (text !== undefined) return redact(text);
-  const filename = filenameOf(response.headers.get("content-disposition"));
-  return new Bytes(bytes, {
-    ...(essence === "" ? {} : { mediaType: essence }),
-    ...(filename === undefined ? {} : { filename }),
-  });
+  return bytesOf(response, bytes, essence);
 }
 
 function emptyOf(essence: string): unknown {

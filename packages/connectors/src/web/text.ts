@@ -47,3 +47,8 @@ export function isBytes(value: unknown): value is Bytes | Uint8Array {
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isBytes(value);
 }
+
+/** What an input has of its own: `constructor` is no input. */
+export function ownOf(input: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(input, name) ? input[name] : undefined;
+}

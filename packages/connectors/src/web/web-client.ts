@@ -14,7 +14,7 @@ import { ConnectorError } from "../contract/connector-error.ts";
 import { applyCredential, type Credential } from "./credentials.ts";
 import { createDraft, type Draft } from "./draft.ts";
 import { type Asked, connectionFailure, statusFailure } from "./failures.ts";
-import { BodyTooLarge, BodyUnreadable, readData } from "./read-response.ts";
+import { BodyTooLarge, BodyUnreadable, readBytes, readData, readUpTo } from "./read-response.ts";
 import type { Redact } from "./redact.ts";
 
 const MOST_ATTEMPTS = 3;
@@ -49,6 +49,8 @@ export interface WebCall {
   readonly credentials: readonly Credential[];
   /** Whether the backend may see the request twice. */
   readonly mayRepeat: boolean;
+  /** Whether the answer is bytes, whatever it says of itself. */
+  readonly givesBytes?: boolean;
 }
 
 export interface Check {
@@ -85,6 +87,19 @@ export class WebClient implements Disposable {
       if (!response.ok) throw await statusFailure(open.asked, response, this.#options.redact);
       const data = call.draft.method === "HEAD" ? null : await this.#read(open, response);
       return { data, meta: this.#metaOf(response) };
+    });
+  }
+
+  /** The body as it came, for a thread that reads it: secrets that the backend repeats are still in it. */
+  async bytes(call: WebCall, most: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#open(call, signal, async (open) => {
+      const response = await this.#answered(open);
+      if (!response.ok) throw await statusFailure(open.asked, response, this.#options.redact);
+      const { bytes, isWhole } = await readUpTo(response, most).catch((error: unknown) => {
+        throw connectionFailure(open.asked, error);
+      });
+      if (!isWhole) throw this.#tooLarge(open, most);
+      return bytes;
     });
   }
 
@@ -196,18 +211,21 @@ export class WebClient implements Disposable {
   }
 
   async #read(open: Open, response: Response): Promise<unknown> {
-    const { connector, responseBytes, redact } = this.#options;
-    const { what } = open.call;
+    const { responseBytes, redact } = this.#options;
+    const { givesBytes = false } = open.call;
     try {
-      return await readData(response, responseBytes, redact);
+      return await (givesBytes ? readBytes : readData)(response, responseBytes, redact);
     } catch (error) {
-      if (error instanceof BodyTooLarge) {
-        const message = `Stopped ${what}: the answer of "${connector}" has more than ${responseBytes} bytes, ask for less`;
-        throw new ConnectorError(connector, "RESPONSE_TOO_LARGE", message, { cause: error });
-      }
+      if (error instanceof BodyTooLarge) throw this.#tooLarge(open, responseBytes, error);
       if (error instanceof BodyUnreadable) throw protocolError(open, error.message, error);
       throw connectionFailure(open.asked, error);
     }
+  }
+
+  #tooLarge({ asked }: Open, most: number, cause?: unknown): ConnectorError {
+    const { connector, what } = asked;
+    const message = `Stopped ${what}: the answer of "${connector}" has more than ${most} bytes, ask for less`;
+    return new ConnectorError(connector, "RESPONSE_TOO_LARGE", message, { cause });
   }
 
   #metaOf({ status, headers }: Response): Record<string, Json> {

@@ -53,13 +53,13 @@ export function resolveWebOptions(options: WebOptions): ResolvedWebOptions {
   return { id, card, headers: { ...headers }, timeoutMs, responseBytes, checkPath };
 }
 
-export function parseBaseUrl(id: string, text: string): URL {
+export function parseBaseUrl(id: string, text: string, name = "base URL"): URL {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw misconfigured(id, "its base URL is none of the form https://host/path");
+    throw misconfigured(id, `its ${name} is none of the form https://host/path`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw misconfigured(id, "its base URL has a user or a password, they belong into the credentials");
+    throw misconfigured(id, `its ${name} has a user or a password, they belong into the credentials`);
   }
   url.hash = "";
   return url;

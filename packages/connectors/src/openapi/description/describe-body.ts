@@ -4,7 +4,7 @@ import { flatten, propertiesOf } from "./flatten.ts";
 import { chooseBody, formatOf, type Media, mediaOf } from "./media-types.ts";
 import type { BodyPlan, FieldPlan, Style, Writing } from "./messages.ts";
 import { Unusable } from "./describe-parameters.ts";
-import { isBytesSchema, type Node, type Schemas } from "./schemas.ts";
+import { isBytesSchema, type Node, type Schemas } from "../../description/schemas.ts";
 
 /** A property of the tool's input. */
 export interface Property {

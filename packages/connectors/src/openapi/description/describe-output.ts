@@ -1,7 +1,7 @@
 /** Reads what the answers of an operation are, and in which form to ask for them. Runs on a thread of its own. */
 import { isRecord } from "../../web/text.ts";
 import { isTextMedia, jsonMedia, type Media, mediaOf } from "./media-types.ts";
-import type { Node, Schemas } from "./schemas.ts";
+import type { Node, Schemas } from "../../description/schemas.ts";
 
 export interface FoundOutput {
   /** Of the body of any success. Absent if one of them may be anything, or bytes. */

@@ -3,7 +3,7 @@ import { isFramingHeader } from "../../web/draft.ts";
 import { pathParameters } from "../../web/path-text.ts";
 import { formatOf, mediaOf } from "./media-types.ts";
 import type { ParameterPlan, Style } from "./messages.ts";
-import type { Node, Schemas } from "./schemas.ts";
+import type { Node, Schemas } from "../../description/schemas.ts";
 
 /** An operation that cannot be described is left out, for this reason. */
 export class Unusable extends Error {

@@ -3,30 +3,20 @@
  *
  * - An operation that cannot be used is left out, and a problem says why: the others are there all the same.
  */
+import { shownProblems } from "../../description/problems.ts";
+import type { LoadedDocument } from "../../description/read-document.ts";
+import { type Node, Schemas, type SchemaWithParts } from "../../description/schemas.ts";
+import { TextPieces } from "../../description/text-pieces.ts";
+import { nameOperations } from "../../description/tool-names.ts";
 import { isRecord } from "../../web/text.ts";
 import { readBody, type Property } from "./describe-body.ts";
 import { readOutput } from "./describe-output.ts";
 import { type Owned, readParameters, Unusable } from "./describe-parameters.ts";
-import type { LoadedDocument } from "./load-documents.ts";
-import type {
-  Described,
-  OperationPlan,
-  OperationText,
-  PartText,
-  Range,
-  Scheme,
-  SchemaText,
-  Security,
-  Server,
-} from "./messages.ts";
-import { type Node, Schemas, type SchemaWithParts } from "./schemas.ts";
-import { nameOperations } from "./tool-names.ts";
+import type { Described, OperationPlan, OperationText, Scheme, Security, Server } from "./messages.ts";
 
 /** Others cannot be sent with `fetch`. */
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch"] as const;
 const LONGEST_TEXT = 20_000;
-const LONGEST_PROBLEM = 300;
-const MOST_PROBLEMS = 100;
 
 interface Found {
   readonly path: string;
@@ -69,11 +59,7 @@ export function describe(
     })),
   );
   const operations = read.map((one, at) => operationText(one, names[at] as string, text));
-  const parts = [...schemas.parts()].map(({ name, schema, parts: others }): PartText => ({
-    name,
-    range: text.add(schema),
-    parts: others,
-  }));
+  const parts = text.addParts(schemas);
   const { title, version } = isRecord(info) ? info : {};
   return {
     title: typeof title === "string" ? title.slice(0, 200) : "",
@@ -84,9 +70,7 @@ export function describe(
     operations,
     parts,
     text: text.bytes(),
-    problems: problems
-      .slice(0, MOST_PROBLEMS)
-      .map((problem) => problem.slice(0, LONGEST_PROBLEM).toWellFormed()),
+    problems: shownProblems(problems),
     hash,
   };
 }
@@ -205,14 +189,10 @@ function operationText(
     isDeprecated: operation["deprecated"] === true,
     method,
     plan: text.add(plan),
-    input: schemaText(input, text),
-    ...(output === undefined ? {} : { output: schemaText(output, text) }),
+    input: text.addSchema(input),
+    ...(output === undefined ? {} : { output: text.addSchema(output) }),
     ...(servers === undefined ? {} : { servers }),
   };
-}
-
-function schemaText({ schema, parts }: SchemaWithParts, text: TextPieces): SchemaText {
-  return { range: text.add(schema), parts };
 }
 
 function textOf(value: unknown): string | undefined {
@@ -267,29 +247,4 @@ function schemeOf({ type, in: place, name, scheme }: Node): Scheme | undefined {
   if (type === "oauth2" || type === "openIdConnect") return { type: "bearer" };
   const lower = type === "http" && typeof scheme === "string" ? scheme.toLowerCase() : "";
   return lower === "basic" || lower === "bearer" ? { type: lower } : undefined;
-}
-
-/** Texts one after the other, to be read by their ranges. */
-class TextPieces {
-  readonly #pieces: Buffer[] = [];
-  #length = 0;
-
-  add(value: unknown): Range {
-    const piece = Buffer.from(JSON.stringify(value), "utf8");
-    this.#pieces.push(piece);
-    const from = this.#length;
-    this.#length += piece.length;
-    return [from, this.#length];
-  }
-
-  /** In memory of its own, so that it can move to another thread. */
-  bytes(): Uint8Array<ArrayBuffer> {
-    const all = new Uint8Array(this.#length);
-    let at = 0;
-    for (const piece of this.#pieces) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    return all;
-  }
 }

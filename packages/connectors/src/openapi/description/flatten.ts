@@ -5,7 +5,7 @@
  * - Only a plain object can: one whose properties are all known, and of which nothing is said but what each is.
  */
 import { isRecord } from "../../web/text.ts";
-import type { Node, Schemas } from "./schemas.ts";
+import type { Node, Schemas } from "../../description/schemas.ts";
 
 export interface FlatBody {
   readonly properties: ReadonlyMap<string, unknown>;

@@ -2,65 +2,36 @@
  * Reads the document of a description and those it refers to, as one document of OpenAPI 3.1. Runs on a thread of its
  * own.
  *
- * - Others are read only below the directory of the first one, or from its origin, and all together are bounded.
  * - What cannot be read is a problem, and what refers to it means anything. Only the first document has to be there.
  */
-import { createHash } from "node:crypto";
-import { readFile, realpath, stat } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { readUpTo } from "../../web/read-response.ts";
+import type { DocumentSource } from "../../description/messages.ts";
+import {
+  type DocumentReader,
+  type LoadedDocument,
+  LoadFailure,
+  readFirst,
+} from "../../description/read-document.ts";
 import { isRecord } from "../../web/text.ts";
-import type { DocumentSource } from "./messages.ts";
-
-export class LoadFailure extends Error {
-  override readonly name = "LoadFailure";
-  readonly code: "CONFIG_INVALID" | "SERVER_UNAVAILABLE";
-
-  constructor(message: string, code: LoadFailure["code"] = "CONFIG_INVALID", cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
-}
-
-export interface LoadedDocument {
-  readonly document: Readonly<Record<string, unknown>>;
-  readonly problems: string[];
-  readonly hash: string;
-}
 
 /** Where the other documents are in the one that is made of all. */
 const OTHERS = "x-codecell-documents";
 const MOST_DOCUMENTS = 200;
-const MOST_REDIRECTS = 5;
 
 interface Loading {
-  readonly root: URL | undefined;
+  readonly reader: DocumentReader;
   /** By their address, in the order in which they were found. */
   readonly numbers: Map<string, number>;
   readonly documents: unknown[];
   readonly problems: string[];
-  readonly hash: ReturnType<typeof createHash>;
-  bytesLeft: number;
 }
 
 export async function loadDocument(source: DocumentSource, documentBytes: number): Promise<LoadedDocument> {
-  const root = await rootOf(source);
-  const loading: Loading = {
-    root,
-    numbers: new Map(),
-    documents: [],
-    problems: [],
-    hash: createHash("sha256"),
-    bytesLeft: documentBytes,
-  };
-  const first = source.kind === "object" ? source.document : await read(loading, root as URL);
-  if (source.kind === "object") loading.hash.update(JSON.stringify(first));
-  if (!isRecord(first)) throw new LoadFailure("its description is no object");
-  loading.documents.push(first);
-  if (root !== undefined) loading.numbers.set(root.href, 0);
-  await linkOthers(loading, first, root, 0);
-  const { documents, problems, hash } = loading;
+  const { first, reader } = await readFirst(source, documentBytes);
+  const { root } = reader;
+  const documents: unknown[] = [first];
+  const problems: string[] = [];
+  const numbers = new Map(root === undefined ? [] : [[root.href, 0]]);
+  await linkOthers({ reader, numbers, documents, problems }, first, root, 0);
   const whole =
     documents.length === 1
       ? first
@@ -68,24 +39,7 @@ export async function loadDocument(source: DocumentSource, documentBytes: number
           ...first,
           [OTHERS]: Object.fromEntries(documents.slice(1).map((other, at) => [String(at + 1), other])),
         };
-  return { document: await upgraded(withoutUnneeded(whole)), problems, hash: hash.digest("hex") };
-}
-
-async function rootOf(source: DocumentSource): Promise<URL | undefined> {
-  switch (source.kind) {
-    case "object":
-      return undefined;
-    case "url":
-      return new URL(source.href);
-    case "file":
-      try {
-        return pathToFileURL(await realpath(source.path));
-      } catch (cause) {
-        throw new LoadFailure("the file of its description cannot be found", "CONFIG_INVALID", cause);
-      }
-    default:
-      return source satisfies never;
-  }
+  return { document: await upgraded(withoutUnneeded(whole)), problems, hash: reader.hash() };
 }
 
 /** Rewrites what refers to other documents, and reads these. */
@@ -126,7 +80,7 @@ async function numberOf(
   address: string,
   base: URL | undefined,
 ): Promise<number | undefined> {
-  const { numbers, documents, problems } = loading;
+  const { reader, numbers, documents, problems } = loading;
   const url = base === undefined ? null : URL.parse(address, base.href);
   if (url === null) {
     problems.push(`"${address}" is another document, and nothing says where it is`);
@@ -140,7 +94,7 @@ async function numberOf(
     return undefined;
   }
   try {
-    const document = await read(loading, url);
+    const document = await reader.read(url);
     const number = documents.push(document) - 1;
     numbers.set(url.href, number);
     await linkOthers(loading, document, url, number);
@@ -150,69 +104,6 @@ async function numberOf(
       `"${address}" is left out: ${error instanceof LoadFailure ? error.message : "it cannot be read"}`,
     );
     return undefined;
-  }
-}
-
-async function read(loading: Loading, url: URL): Promise<unknown> {
-  const { root } = loading;
-  if (url.protocol !== root?.protocol) throw new LoadFailure("it is at another place than the description");
-  const bytes =
-    url.protocol === "file:" ? await readBelow(loading, url, root) : await fetchFrom(loading, url, root);
-  loading.bytesLeft -= bytes.length;
-  loading.hash.update(bytes);
-  return parseText(new TextDecoder().decode(bytes));
-}
-
-async function readBelow({ bytesLeft }: Loading, url: URL, root: URL): Promise<Uint8Array> {
-  const directory = path.dirname(fileURLToPath(root)) + path.sep;
-  let file: string;
-  try {
-    file = await realpath(fileURLToPath(url));
-  } catch (cause) {
-    throw new LoadFailure("it cannot be found", "CONFIG_INVALID", cause);
-  }
-  if (!file.startsWith(directory)) throw new LoadFailure("it is outside of the description's directory");
-  const { size } = await stat(file);
-  if (size > bytesLeft) throw tooLarge();
-  return readFile(file);
-}
-
-async function fetchFrom({ bytesLeft }: Loading, first: URL, root: URL): Promise<Uint8Array> {
-  let url = first;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    if (url.origin !== root.origin) throw new LoadFailure("it is at another origin than the description");
-    const response = await fetch(url, { redirect: "manual" }).catch((cause: unknown) => {
-      throw new LoadFailure("its description could not be reached", "SERVER_UNAVAILABLE", cause);
-    });
-    const location =
-      response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
-    const next = location === null ? null : URL.parse(location, url.href);
-    if (next === null) {
-      if (!response.ok)
-        throw new LoadFailure(`its description was answered with ${response.status}`, "SERVER_UNAVAILABLE");
-      const { bytes, isWhole } = await readUpTo(response, bytesLeft);
-      if (!isWhole) throw tooLarge();
-      return bytes;
-    }
-    void response.body?.cancel().catch(() => {});
-    url = next;
-  }
-  throw new LoadFailure(`its description redirects more than ${MOST_REDIRECTS} times`);
-}
-
-function tooLarge(): LoadFailure {
-  return new LoadFailure("its description has too many bytes");
-}
-
-async function parseText(text: string): Promise<unknown> {
-  try {
-    if (/^\uFEFF?\s*[{[]/u.test(text.slice(0, 1000))) return JSON.parse(text.replace(/^\uFEFF/u, ""));
-    // Most descriptions are JSON, and loading the parser takes as long as reading them.
-    const { parse } = await import("yaml");
-    return parse(text, { maxAliasCount: 1000, logLevel: "error" });
-  } catch (cause) {
-    const [line = ""] = (cause instanceof Error ? cause.message : "").split("\n", 1);
-    throw new LoadFailure(`its description does not parse: ${line.slice(0, 200)}`, "CONFIG_INVALID", cause);
   }
 }
 

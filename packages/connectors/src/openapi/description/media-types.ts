@@ -1,7 +1,7 @@
 /** Which of several media types a request is sent in, and an answer is asked for. Runs anywhere. */
 import { isJsonType, isTextType, parseMediaType } from "../../web/read-response.ts";
 import type { BodyPlan } from "./messages.ts";
-import type { Node } from "./schemas.ts";
+import type { Node } from "../../description/schemas.ts";
 import { isRecord } from "../../web/text.ts";
 
 export interface Media {

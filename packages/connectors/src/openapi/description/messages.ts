@@ -1,18 +1,5 @@
-/**
- * What the thread that reads a description tells the host of it: an index, and the rest as text. Both sides.
- *
- * - The host parses the text of an operation when somebody asks for it, so that a description of any size costs its
- *   thread nothing.
- */
-
-/** From which byte to which byte of the text. */
-export type Range = readonly [from: number, to: number];
-
-/** Where the document of a description is, or the document. */
-export type DocumentSource =
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "url"; readonly href: string }
-  | { readonly kind: "object"; readonly document: object };
+/** What the thread that reads a description of OpenAPI is told, and what it tells the host. Both sides. */
+import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
 
 export interface ThreadSetup {
   readonly source: DocumentSource;
@@ -22,29 +9,9 @@ export interface ThreadSetup {
   readonly ownedHeaders: readonly string[];
 }
 
-/** A schema that has others: their numbers are those of `Described.parts`. */
-export interface SchemaText {
-  readonly range: Range;
-  readonly parts: readonly number[];
-}
-
-export interface OperationText {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
-  readonly isDeprecated: boolean;
-  readonly method: string;
-  readonly plan: Range;
-  readonly input: SchemaText;
-  readonly output?: SchemaText;
+export interface OperationText extends ToolText {
   /** If it has others than the document. */
   readonly servers?: readonly Server[];
-}
-
-/** A schema that others refer to, as `#/$defs/<name>`. */
-export interface PartText extends SchemaText {
-  readonly name: string;
 }
 
 export interface Server {
@@ -59,19 +26,12 @@ export type Scheme =
   | { readonly type: "basic" }
   | { readonly type: "bearer" };
 
-export interface Described {
-  readonly title: string;
-  readonly version: string;
+export interface Described extends DescribedApi {
   readonly servers: readonly Server[];
   readonly schemes: Readonly<Record<string, Scheme>>;
   /** Any one of these, with all its schemes. */
   readonly security: Security;
   readonly operations: readonly OperationText[];
-  readonly parts: readonly PartText[];
-  readonly text: Uint8Array<ArrayBuffer>;
-  /** What of the description could not be used, and why. */
-  readonly problems: readonly string[];
-  readonly hash: string;
 }
 
 export type Security = readonly (readonly string[])[];
@@ -132,11 +92,3 @@ export interface OperationPlan {
   readonly idempotencyHeader?: string;
   readonly security?: Security;
 }
-
-export type ThreadAnswer =
-  | { readonly kind: "described"; readonly described: Described }
-  | {
-      readonly kind: "failed";
-      readonly code: "CONFIG_INVALID" | "SERVER_UNAVAILABLE";
-      readonly message: string;
-    };

@@ -4,18 +4,24 @@
  * - The thread ends with its answer, with whoever waits for it, or with its time: nothing that a description says holds
  *   the host, and none takes more memory than this.
  */
-import { Worker } from "node:worker_threads";
-import { ConnectorError, type ConnectorErrorCode } from "../../contract/connector-error.ts";
-import type { Described, ThreadAnswer, ThreadSetup } from "./messages.ts";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
+import type { ThreadAnswer } from "./messages.ts";
 
 const HEAP_MB = 2048;
 const STACK_MB = 8;
 /** Far longer than the largest descriptions take. */
 const MOST_MS = 120_000;
 
-export async function describeApart(
+/** A script that answers with `answerFrom`, and what it is told. */
+export interface Reading {
+  readonly script: URL;
+  readonly setup: object;
+}
+
+export async function readApart<Described>(
   connector: string,
-  setup: ThreadSetup,
+  reading: Reading,
   signal: AbortSignal,
 ): Promise<Described> {
   signal.throwIfAborted();
@@ -27,14 +33,14 @@ export async function describeApart(
         hasNoEffect: true,
       }),
     );
-  const worker = startThread(setup);
+  const worker = startThread(reading);
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   const timer = setTimeout(
     () => fail("SERVER_START_TIMEOUT", `its description took more than ${MOST_MS} ms`),
     MOST_MS,
   );
-  worker.on("message", (answer: ThreadAnswer) => {
+  worker.on("message", (answer: ThreadAnswer<Described>) => {
     if (answer.kind === "described") resolve(answer.described);
     else fail(answer.code, answer.message);
   });
@@ -51,16 +57,23 @@ export async function describeApart(
   }
 }
 
-function startThread(workerData: ThreadSetup): Worker {
-  const script = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  return new Worker(new URL(script, import.meta.url), {
-    name: "codecell-description",
-    workerData,
-    // The thread gets nothing of the process: no variables, no preloaded modules, no command-line options.
+/** The script of a thread, in the folder of whoever starts it. */
+export function scriptBeside(moduleUrl: string, name: string): URL {
+  return new URL(moduleUrl.endsWith(".ts") ? `./${name}.ts` : `./${name}.js`, moduleUrl);
+}
+
+function startThread({ script, setup }: Reading): Worker {
+  return new Worker(script, { ...threadOptions("codecell-description"), workerData: setup });
+}
+
+/** Of every thread that works on a description. It gets nothing of the process: no variables, modules or options. */
+export function threadOptions(name: string): WorkerOptions {
+  return {
+    name,
     env: {},
     execArgv: [],
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
-  });
+  };
 }

@@ -5,7 +5,7 @@
  * - Only keywords of JSON Schema are kept, and only where they have the form that they need: a faulty one would make the
  *   whole schema unusable. What refers to nothing means anything.
  */
-import { isRecord } from "../../web/text.ts";
+import { isRecord } from "../web/text.ts";
 
 export type Node = Readonly<Record<string, unknown>>;
 

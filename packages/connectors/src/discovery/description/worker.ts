@@ -1,0 +1,13 @@
+/** The script of the thread that reads a Discovery document. */
+import { workerData } from "node:worker_threads";
+import { answerFrom } from "../../description/answer-from.ts";
+import { readFirst } from "../../description/read-document.ts";
+import { describeDiscovery } from "./describe-discovery.ts";
+import type { DiscoverySetup } from "./messages.ts";
+
+const setup = workerData as DiscoverySetup;
+
+await answerFrom(async () => {
+  const { first, reader } = await readFirst(setup.source, setup.documentBytes);
+  return describeDiscovery(first, reader.hash(), setup);
+});
