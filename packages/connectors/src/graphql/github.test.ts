@@ -141,15 +141,20 @@ describe("the schema of GitHub", () => {
 describe("the host's thread", () => {
   const times = { attempts: 4, enough: 50 };
 
-  test("is not held for 50 ms while a large schema is read and a document is checked", async () => {
-    const opened: Connector[] = [];
-    const work = async (): Promise<void> => {
-      const connector = graphql({ id: "github", card, endpoint: "http://127.0.0.1:1/", schema: { file } });
-      opened.push(connector);
-      await connector.tools({ signal: nobody });
-      await connector.callTool("query", { document: "{ viewer { log } }" }, requestOf()).catch(() => {});
-    };
-    expect(await largestTurnMs(() => work, times)).toBeLessThan(50);
-    await Promise.all(opened.map((connector) => connector[Symbol.asyncDispose]()));
-  }, 120_000);
+  // Node 22 tells the time of all threads together, and it is another one that works.
+  test.skipIf(!("threadCpuUsage" in process))(
+    "is not held for 50 ms while a large schema is read and a document is checked",
+    async () => {
+      const opened: Connector[] = [];
+      const work = async (): Promise<void> => {
+        const connector = graphql({ id: "github", card, endpoint: "http://127.0.0.1:1/", schema: { file } });
+        opened.push(connector);
+        await connector.tools({ signal: nobody });
+        await connector.callTool("query", { document: "{ viewer { log } }" }, requestOf()).catch(() => {});
+      };
+      expect(await largestTurnMs(() => work, times)).toBeLessThan(50);
+      await Promise.all(opened.map((connector) => connector[Symbol.asyncDispose]()));
+    },
+    120_000,
+  );
 });

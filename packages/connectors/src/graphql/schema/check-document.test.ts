@@ -115,12 +115,16 @@ describe("the thread that has a schema", () => {
   const nobody = new AbortController().signal;
   const bytes = Buffer.from(SDL);
 
-  test("does not hold the host's, whatever the document is", async () => {
-    using thread = new SchemaThread({ bytes, secrets: [] });
-    const work = (): Promise<unknown> =>
-      Promise.all(Object.values(HOSTILE).map((document) => thread.check(questionOf(document), nobody)));
-    expect(await largestTurnMs(() => work, { attempts: 4, enough: 50 })).toBeLessThan(50);
-  });
+  // Node 22 tells the time of all threads together, and it is another one that works.
+  test.skipIf(!("threadCpuUsage" in process))(
+    "does not hold the host's, whatever the document is",
+    async () => {
+      using thread = new SchemaThread({ bytes, secrets: [] });
+      const work = (): Promise<unknown> =>
+        Promise.all(Object.values(HOSTILE).map((document) => thread.check(questionOf(document), nobody)));
+      expect(await largestTurnMs(() => work, { attempts: 4, enough: 50 })).toBeLessThan(50);
+    },
+  );
 
   test("ends with a check that takes too long, and the next check has another one", async () => {
     using thread = new SchemaThread({ bytes, secrets: [] }, 0);
