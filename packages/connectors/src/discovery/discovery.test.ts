@@ -623,6 +623,16 @@ describe("a place", () => {
   });
 });
 
+test("the identity is that of the service, whatever its document says otherwise", () => {
+  const identityOf = (more: Json, options: Partial<DiscoveryOptions> = {}): string =>
+    discovery({ id: "library", card, document: documentOf({}, more), ...options }).identity;
+  const own = identityOf({});
+  const token = [{ type: "bearer", token: SECRET }] as const;
+  expect(identityOf({ revision: "2", schemas: { A: {} } }, { credentials: token, include: ["a"] })).toBe(own);
+  expect(identityOf({ version: "v2" })).not.toBe(own);
+  expect(identityOf({}, { rootUrl: "https://other.example" })).not.toBe(own);
+});
+
 describe("credentials", () => {
   test("cannot be replaced by a parameter of the same name", async () => {
     const parameters = { token: { type: "string", location: "query" } };
@@ -878,6 +888,19 @@ describe("a document that cannot be used", () => {
       expect(error).toMatchObject({ code });
       expect((error as Error).message).not.toContain("canary");
     }
+  });
+
+  test("because it never comes is not waited for by nobody", async () => {
+    await using backend = await startWebBackend(() => {});
+    await using connector = discovery({ id: "library", card, document: `${backend.origin}/rest` });
+    const caller = new AbortController();
+    const failed = expect(connector.tools({ signal: caller.signal })).rejects.toMatchObject({
+      code: "CALL_ABORTED",
+    });
+    await backend.arrived();
+    caller.abort();
+    await failed;
+    await backend.left();
   });
 
   test("any more leaves the one before, and a new one is told of", async () => {

@@ -83,16 +83,15 @@ class SetConnector implements Connector {
     }
     if ("open" in options === "connectors" in options)
       throw misconfigured(id, 'it needs either "connectors" or "open"');
-    if ("connectors" in options) {
-      const problem = problemWithIds(options.connectors.map((one) => one.id));
-      if (problem !== undefined) throw misconfigured(id, problem);
-    }
+    const given = "connectors" in options ? [...options.connectors] : [];
+    const problem = problemWithIds(given.map((one) => one.id));
+    if (problem !== undefined) throw misconfigured(id, problem);
     [this.id, this.card, this.#timeoutMs] = [id, card, memberTimeoutMs];
     this.#members = new Members({
       set: id,
       timeoutMs: memberTimeoutMs,
       retryMs,
-      open: "open" in options ? options.open : () => Promise.resolve(options.connectors),
+      open: "open" in options ? options.open : () => Promise.resolve(given),
       owned: "open" in options || options.owned === true,
       cyclesOf: (connectors) => connectors.filter((one) => this.#isIn(one)),
       onChange: (list) => this.#tell(list),
