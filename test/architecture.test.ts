@@ -217,10 +217,12 @@ const TABLE: Readonly<Record<string, Folder>> = {
 const CONNECTORS: Readonly<Record<string, Folder>> = {
   contract: { runs: "host", imports: [], packages: ["codecell"] },
   // What every kind needs of bounds and lists.
-  backend: { runs: "host", imports: ["contract"], packages: ["codecell"] },
+  backend: { runs: "host", imports: ["contract"], packages: ["codecell"], node: "all" },
+  // Where references to secrets lead, and that no secret leaves a connector: the door of every kind.
+  secrets: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
   mcp: {
     runs: "host",
-    imports: ["contract", "backend"],
+    imports: ["contract", "backend", "secrets"],
     packages: [
       "codecell",
       "@modelcontextprotocol/client",
@@ -229,10 +231,15 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     ],
     node: "all",
   },
-  cli: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
+  cli: { runs: "host", imports: ["contract", "backend", "secrets"], packages: ["codecell"], node: "all" },
   // How all kinds that speak HTTP send a request, and read an answer.
-  web: { runs: "host", imports: ["contract", "backend"], packages: ["codecell"], node: "all" },
-  http: { runs: "host", imports: ["contract", "web"], packages: ["codecell"], node: "all" },
+  web: { runs: "host", imports: ["contract", "backend", "secrets"], packages: ["codecell"], node: "all" },
+  http: {
+    runs: "host",
+    imports: ["contract", "backend", "secrets", "web"],
+    packages: ["codecell"],
+    node: "all",
+  },
   // How all kinds that have a description of an API read it, on a thread of its own.
   description: {
     runs: "host",
@@ -242,13 +249,13 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   },
   openapi: {
     runs: "host",
-    imports: ["contract", "description", "web"],
+    imports: ["contract", "backend", "description", "secrets", "web"],
     packages: ["codecell", "@scalar/openapi-upgrader"],
     node: "all",
   },
   discovery: {
     runs: "host",
-    imports: ["contract", "description", "web"],
+    imports: ["contract", "backend", "description", "secrets", "web"],
     packages: ["codecell"],
     node: "all",
   },
@@ -262,7 +269,7 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   },
   graphql: {
     runs: "host",
-    imports: ["contract", "backend", "description", "web"],
+    imports: ["contract", "backend", "description", "secrets", "web"],
     packages: ["codecell", "graphql"],
     node: "all",
   },
@@ -287,6 +294,7 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
     runs: "host",
     imports: [
       "contract",
+      "secrets",
       "mcp",
       "cli",
       "http",

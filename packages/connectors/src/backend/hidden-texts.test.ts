@@ -1,10 +1,166 @@
-import { expect, test } from "vitest";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Bytes } from "../contract/connector.ts";
+import { hideAtOnce, hideInData } from "./hide-in-data.ts";
 import { HiddenTexts } from "./hidden-texts.ts";
 
-test("texts are hidden, as a whole and word by word, and short words are not", () => {
-  const hidden = new HiddenTexts(["Bearer sk-12345", "sk-12345-and-more", "on"]);
-  expect(hidden.hide("Bearer sk-12345 or sk-12345 or sk-12345-and-more, on and on")).toBe(
-    "[hidden] or [hidden] or [hidden], on and on",
-  );
-  expect(hidden.hideIn({ a: ["sk-12345", 1, null], b: "on" })).toEqual({ a: ["[hidden]", 1, null], b: "on" });
+const SECRET = 'pa/ss+w"o<r>d & grün=';
+
+const html = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+const units = (text: string): string =>
+  Array.from(text)
+    .map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+const bytes = (text: string): string => [...Buffer.from(text)].map((one) => `%${one.toString(16)}`).join("");
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  "as it is": (text) => text,
+  "percent-encoded": encodeURIComponent,
+  "percent-encoded, every byte": bytes,
+  "percent-encoded twice": (text) => encodeURIComponent(encodeURIComponent(text)),
+  "in a form": (text) => new URLSearchParams({ a: text }).toString().slice(2),
+  "in JSON": (text) => JSON.stringify(text),
+  "in JSON with escaped slashes": (text) => JSON.stringify(text).replaceAll("/", "\\/"),
+  "in JSON in JSON": (text) => JSON.stringify(JSON.stringify(text)),
+  "in units": units,
+  "in HTML": html,
+  "in HTML by numbers": (text) =>
+    Array.from(text)
+      .map((one) => `&#${one.charCodeAt(0)};`)
+      .join(""),
+  "in HTML by hexadecimal numbers": (text) =>
+    Array.from(text)
+      .map((one) => `&#x${one.charCodeAt(0).toString(16)};`)
+      .join(""),
+  "in HTML in JSON": (text) => JSON.stringify(html(text)),
+  "in base64": base64,
+  "in base64, behind one byte": (text) => base64(`a${text}`),
+  "in base64, within other text": (text) => base64(`ab${text}, and so on`),
+  "in base64 for URLs": (text) => Buffer.from(`{"a":"${text}"}`).toString("base64url"),
+  "in base64, percent-encoded": (text) => encodeURIComponent(base64(text)),
+  "in hexadecimal": (text) => Buffer.from(text).toString("hex"),
+  "in upper-case hexadecimal": (text) => Buffer.from(text).toString("hex").toUpperCase(),
+};
+
+/** Undoes what an encoding did, as whoever reads would. */
+const DECODERS: Readonly<Record<string, (text: string) => string>> = {
+  base64: (text) => Buffer.from(text, "base64").toString("latin1"),
+  percent: (text) => decodeURIComponent(text.replaceAll("+", " ")),
+};
+
+describe("hidden texts", () => {
+  test.each(Object.entries(ENCODINGS))("[handles:41] are found %s", (_, encode) => {
+    const hidden = new HiddenTexts([SECRET]);
+    const shown = hidden.hide(`before ${encode(SECRET)} after`);
+    expect(shown).toContain("[hidden]");
+    expect(shown.startsWith("before ") && shown.endsWith(" after")).toBe(true);
+    for (const decode of Object.values(DECODERS)) expect(decode(shown)).not.toContain("ss+w");
+  });
+
+  test("are replaced by their names, also where they overlap", () => {
+    const hidden = new HiddenTexts([
+      { text: "abcab", name: "A", isAnyLength: true },
+      { text: "cabx", name: "B", isAnyLength: true },
+    ]);
+    expect(hidden.hide("abcab")).toBe("[A]");
+    expect(hidden.hide("-abcabcab-")).toBe("-[A]-");
+    expect(hidden.hide("abcabx")).toBe("[A]");
+    expect(hidden.hide("abcababcab")).toBe("[A][A]");
+    expect(hidden.hide("nothing")).toBe("nothing");
+  });
+
+  test("are not looked for if they are short", () => {
+    expect(new HiddenTexts(["on", "true"]).isEmpty).toBe(true);
+    expect(new HiddenTexts(["on"]).hide("on and on")).toBe("on and on");
+  });
+
+  test("are found in data, in names and in numbers", async () => {
+    const hidden = new HiddenTexts(["sk-12345", "123456"]);
+    const data = { a: ["sk-12345", 1, null, 123_456], "sk-12345": "on" };
+    const shown = { a: ["[hidden]", 1, null, "[hidden]"], "[hidden]": "on" };
+    expect(hideAtOnce(data, hidden)).toEqual(shown);
+    expect(await hideInData(data, hidden)).toEqual(shown);
+    const clean = { a: ["sk-1234", new Bytes(new Uint8Array([1]))] };
+    expect(await hideInData(clean, hidden)).toBe(clean);
+  });
+
+  test("that have escapes themselves are found, escaped or not", () => {
+    for (const secret of ["50%25-off-%41", String.raw`C:\new\u0041\x`, "a&amp;b&#65;c"]) {
+      for (const encode of Object.values(ENCODINGS)) {
+        const shown = new HiddenTexts([secret]).hide(`<${encode(secret)}>`);
+        expect(shown, encode(secret)).toContain("[hidden]");
+      }
+    }
+  });
+
+  test("are found wherever they are in a long text", () => {
+    const hidden = new HiddenTexts([SECRET]);
+    const long = `${"x".repeat(262_130)}${SECRET}${"\\u0041".repeat(50_000)}${JSON.stringify(SECRET)}`;
+    expect(hidden.hide(long)).toBe(`${"x".repeat(262_130)}[hidden]${"\\u0041".repeat(50_000)}"[hidden]"`);
+  });
+
+  test("make no text that repeats itself slow", () => {
+    const hidden = new HiddenTexts(["a".repeat(60_000)]);
+    expect(hidden.hide("a".repeat(2_000_000))).toBe("[hidden]");
+  });
+
+  test("leave nothing of a text that was cut, and show nothing by what they leave", () => {
+    const hidden = new HiddenTexts(["0123456789"]);
+    const { longest } = hidden;
+    const filler = "x".repeat(longest);
+    for (let at = 0; at < 10; at++) {
+      const rest = "0123456789".slice(at);
+      expect(hidden.hideCut(`${rest}${filler} end`, { start: true })).not.toContain(rest);
+      expect(hidden.hideCut(`begin ${filler}${rest}`, { end: true })).not.toContain("0");
+      // Whoever guesses the end of a secret sees the same for a right guess and for a wrong one.
+      const guess = hidden.hideCut(`${rest}${filler}`, { start: true });
+      expect(guess).toBe(hidden.hideCut(`${"?".repeat(rest.length)}${filler}`, { start: true }));
+    }
+    expect(hidden.hideCut(`${filler}0123456789 end`, { start: true })).toBe("[hidden] end");
+  });
+
+  test("are nowhere in what is shown", () => {
+    const unit = fc.constantFrom("x", "y", '"', "%", "4", "1", "\\", "&", ";", "#");
+    const word = fc.string({ unit, minLength: 6, maxLength: 12 });
+    fc.assert(
+      fc.property(word, fc.array(fc.constantFrom("-", "x", "%41", "S", "\\\\", "&#65;")), (secret, parts) => {
+        const text = parts.map((part) => (part === "S" ? secret : part)).join("");
+        expect(new HiddenTexts([secret]).hide(text)).not.toContain(secret);
+      }),
+    );
+  });
+
+  test("are found in data that has itself in it, is deep, and has bytes and names of files", async () => {
+    const hidden = new HiddenTexts([SECRET]);
+    const file = new Bytes(Buffer.from(`a ${SECRET}`), { filename: SECRET, mediaType: "text/plain" });
+    const round: Record<string, unknown> = { file, again: file };
+    round["self"] = round;
+    let deep: unknown = SECRET;
+    for (let depth = 0; depth < 20_000; depth++) deep = [deep];
+    const shown = (await hideInData({ round, deep, __proto__: null }, hidden)) as { round: typeof round };
+    expect(shown.round["self"]).toBe(shown.round);
+    expect(shown.round["again"]).toBe(shown.round["file"]);
+    const shownFile = shown.round["file"] as Bytes;
+    expect(shownFile).toBeInstanceOf(Bytes);
+    expect([shownFile.filename, shownFile.mediaType]).toEqual(["[hidden]", "text/plain"]);
+    expect(Buffer.from(shownFile.bytes).toString()).toBe(`a ${"*".repeat(Buffer.byteLength(SECRET))}`);
+  });
+
+  test("are found in bytes, which stay as many", () => {
+    const hidden = new HiddenTexts([SECRET]);
+    for (const encoded of [
+      Buffer.from(SECRET),
+      Buffer.from(JSON.stringify(SECRET)),
+      Buffer.from(SECRET, "utf16le"),
+    ]) {
+      const given = Buffer.concat([Buffer.from([0, 255, 1]), encoded, Buffer.from([0, 254])]);
+      const steps = hidden.hidingInBytes(given).next();
+      const shown = Buffer.from(steps.value as Uint8Array);
+      expect(shown.length).toBe(given.length);
+      expect([shown.includes("ss+w"), shown.includes('w\0"\0')]).toEqual([false, false]);
+      expect([...shown.subarray(0, 3), ...shown.subarray(-2)]).toEqual([0, 255, 1, 0, 254]);
+    }
+  });
 });

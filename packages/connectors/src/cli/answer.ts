@@ -1,10 +1,11 @@
 /**
  * Runs on the host. Answer: what the end of a program means for the call that it served.
  *
- * - Nothing that a program prints is changed without a word, but for secrets, which are replaced.
+ * - Nothing that a program prints is changed without a word. Secrets are taken out of its words before they are cut.
  */
 import { stripVTControlCharacters } from "node:util";
 import type { Json } from "codecell";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import { type BackendOutput, Bytes } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { ResolvedCommand } from "./options.ts";
@@ -15,17 +16,29 @@ const MESSAGE_CHARACTERS = 600;
 const DETAILS_CHARACTERS = 4000;
 
 /** How many bytes of the errors are needed, in the longest form of UTF-8. */
-export const ERROR_BYTES: number = DETAILS_CHARACTERS * 4;
+const ERROR_BYTES = DETAILS_CHARACTERS * 4;
 
-export function toAnswer(connector: string, command: ResolvedCommand, end: ProcessEnd): BackendOutput {
+/** What may be the rest of a hidden text that was cut is not told: so much more is needed. */
+export function errorBytes(hidden: HiddenTexts): number {
+  return ERROR_BYTES + hidden.longest * 4;
+}
+
+/** `hidden` is taken out of errors. */
+export function toAnswer(
+  connector: string,
+  command: ResolvedCommand,
+  end: ProcessEnd,
+  hidden: HiddenTexts,
+): BackendOutput {
   const { exitCode, output } = end;
-  if (exitCode === null || !command.exitCodes.includes(exitCode)) throw toFailure(connector, command, end);
+  if (exitCode === null || !command.exitCodes.includes(exitCode))
+    throw toFailure(connector, command, end, hidden);
   const data = dataOf(connector, command, output);
   return { data, meta: { exitCode } };
 }
 
 function dataOf(connector: string, command: ResolvedCommand, output: Buffer): unknown {
-  const { tool, mediaType, inOutput } = command;
+  const { tool, mediaType } = command;
   if (command.output === "bytes") return new Bytes(output, mediaType === undefined ? {} : { mediaType });
   const broken = (problem: string, cause: unknown): ConnectorError => {
     const message = `Cannot read what "${tool.name}" of "${connector}" printed: ${problem}`;
@@ -33,7 +46,7 @@ function dataOf(connector: string, command: ResolvedCommand, output: Buffer): un
   };
   let text: string;
   try {
-    text = inOutput.in(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(output));
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(output);
   } catch (error) {
     throw broken('it is not UTF-8, its command needs output: "bytes"', error);
   }
@@ -60,9 +73,14 @@ function toLines(text: string): string[] {
   return lines;
 }
 
-function toFailure(connector: string, command: ResolvedCommand, end: ProcessEnd): ConnectorError {
+function toFailure(
+  connector: string,
+  command: ResolvedCommand,
+  end: ProcessEnd,
+  hidden: HiddenTexts,
+): ConnectorError {
   const { exitCode, signal } = end;
-  const words = wordsOf(command, end);
+  const words = wordsOf(hidden, end);
   const how = exitCode === null ? `it was ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
   const shown = words.length > MESSAGE_CHARACTERS ? `…${words.slice(-MESSAGE_CHARACTERS)}` : words;
   const message = `Tool "${command.tool.name}" of "${connector}" failed, ${how}${shown === "" ? "" : `: ${shown}`}`;
@@ -71,16 +89,15 @@ function toFailure(connector: string, command: ResolvedCommand, end: ProcessEnd)
 }
 
 /** The last of what a program says: of its errors or, if there are none, of its output. */
-function wordsOf(command: ResolvedCommand, { errors, areErrorsCut, output }: ProcessEnd): string {
-  const words = lastWords(command, errors, areErrorsCut);
-  return words === ""
-    ? lastWords(command, output.subarray(-ERROR_BYTES), output.length > ERROR_BYTES)
-    : words;
+function wordsOf(hidden: HiddenTexts, { errors, areErrorsCut, output }: ProcessEnd): string {
+  const words = lastWords(hidden, errors, areErrorsCut);
+  const most = errorBytes(hidden);
+  return words === "" ? lastWords(hidden, output.subarray(-most), output.length > most) : words;
 }
 
-function lastWords({ inErrors }: ResolvedCommand, bytes: Buffer, isCut: boolean): string {
+function lastWords(hidden: HiddenTexts, bytes: Buffer, isCut: boolean): string {
   const text = stripVTControlCharacters(bytes.toString());
   // What is left of a character that was cut is none.
   const whole = isCut ? text.replace(/^\uFFFD{1,3}/u, "") : text;
-  return inErrors.in(whole, { isCut }).trim().slice(-DETAILS_CHARACTERS).toWellFormed();
+  return hidden.hideCut(whole, { start: isCut }).trim().slice(-DETAILS_CHARACTERS).toWellFormed();
 }

@@ -18,16 +18,45 @@ import {
   type ToolRequest,
 } from "../contract/connector.ts";
 import { ConnectorError, noSuchTool } from "../contract/connector-error.ts";
-import { ERROR_BYTES, toAnswer } from "./answer.ts";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
+import { type PlainSecrets, throughDoor } from "../secrets/door.ts";
+import { secretsOfArguments } from "../secrets/secrets-of.ts";
+import { errorBytes, toAnswer } from "./answer.ts";
 import { fillArguments } from "./arguments.ts";
-import { type CliOptions, type ResolvedCli, type ResolvedCommand, resolveCli } from "./options.ts";
+import { secretsOfVariables } from "./environment.ts";
+import {
+  type CliCommand,
+  type CliOptions,
+  type ResolvedCli,
+  type ResolvedCommand,
+  resolveCli,
+} from "./options.ts";
 import { OutputTooLarge, OwnProcess } from "./own-process.ts";
 import { Places } from "./places.ts";
 import { lackOf } from "./programs.ts";
 
 /** Throws a `ConnectorError` with the code `CONFIG_INVALID` when the options do not fit together. */
 export function cli(options: CliOptions): Connector {
-  return new CliConnector(resolveCli(options));
+  const below = ["", "commands.*."];
+  const texts = below.flatMap((place) => ["env.*", "secretEnv.*", "args.*"].map((name) => place + name));
+  return throughDoor(options, {
+    kind: "cli",
+    places: { texts, urls: [] },
+    plainSecrets,
+    make: (resolved, hidden) => new CliConnector(resolveCli(resolved), hidden),
+  });
+}
+
+function plainSecrets({ env, secretEnv, commands }: CliOptions): PlainSecrets {
+  const all = [secretsOfVariables(secretEnv, env)];
+  for (const command of Array.isArray(commands) ? (commands as Partial<CliCommand>[]) : [])
+    all.push(secretsOfVariables(command.secretEnv, command.env), {
+      certain: secretsOfArguments(command.args),
+    });
+  return {
+    certain: all.flatMap(({ certain }) => certain),
+    likely: all.flatMap(({ likely = [] }) => likely),
+  };
 }
 
 class CliConnector implements Connector {
@@ -39,18 +68,20 @@ class CliConnector implements Connector {
   /** The operator has written down every tool. */
   readonly isTrusted = true;
   readonly #setup: ResolvedCli;
+  readonly #hidden: HiddenTexts;
   readonly #places: Places;
   readonly #running = new Set<OwnProcess>();
   readonly #ended = new AbortController();
 
-  constructor(setup: ResolvedCli) {
+  constructor(setup: ResolvedCli, { inData, inErrors }: Hidden) {
+    this.#hidden = inErrors;
     const { id, card, commands, timeoutMs, responseBytes } = setup;
     this.id = id;
     this.card = card;
     this.facts = { commands: commands.size, timeoutMs, responseBytes };
     const programs = [...commands].map(([name, { program, args, cwd }]) => [name, program, args, cwd]);
     this.identity = createHash("sha256")
-      .update(JSON.stringify([id, programs]))
+      .update(inData.hide(JSON.stringify([id, programs])))
       .digest("hex");
     this.#setup = setup;
     this.#places = new Places(setup.processes);
@@ -139,7 +170,7 @@ class CliConnector implements Connector {
         env,
         stdin,
         outputBytes: responseBytes,
-        errorBytes: ERROR_BYTES,
+        errorBytes: errorBytes(this.#hidden),
         killAfterMs: this.#setup.killAfterMs,
       });
       this.#running.add(own);
@@ -154,7 +185,7 @@ class CliConnector implements Connector {
     const stop = (): void => own.stop(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return toAnswer(this.id, command, await own.ended);
+      return toAnswer(this.id, command, await own.ended, this.#hidden);
     } catch (error) {
       throw this.#toError(command, error);
     } finally {

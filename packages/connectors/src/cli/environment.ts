@@ -1,9 +1,11 @@
 /**
- * Runs on the host. The environment of a connector's programs, and the words in it that nobody may see.
+ * Runs on the host. The environment of a connector's programs, and which of it nobody may see.
  *
  * - A program has the variables that the connector declares, and a few that programs cannot do without. It has none of
  *   the host's others: they may be secrets.
  */
+import type { PlainSecrets } from "../secrets/door.ts";
+import { isSecretName, textsOf } from "../secrets/secrets-of.ts";
 
 /** Where programs, homes and temporary files are, and in which language and time zone to write. */
 const BASE: readonly string[] = [
@@ -55,67 +57,14 @@ export function variablesProblem(variables: unknown): string | undefined {
 /** Values that are shorter are words such as `true` and `json`: a message without them says nothing. */
 const SHORTEST_TOKEN = 8;
 
-/** Texts that are replaced by the names of their variables. */
-export class Concealed {
-  readonly #names: readonly (readonly [text: string, name: string])[];
-
-  private constructor(variables: readonly (readonly [name: string, value: string])[]) {
-    this.#names = variables.flatMap(([name, value]) => formsOf(value).map((form) => [form, name] as const));
-  }
-
-  static ofSecrets(secrets: Variables): Concealed {
-    return new Concealed(Object.entries(secrets));
-  }
-
-  /** For errors, which anybody may come to see: also plain variables that may be secrets. */
-  static ofErrors(secrets: Variables, plain: Variables): Concealed {
-    const likely = Object.entries(plain).filter(([, value]) => value.length >= SHORTEST_TOKEN);
-    return new Concealed([...Object.entries(secrets), ...likely]);
-  }
-
-  /** The text without any of the texts. `isCut`: it begins in the middle of something, perhaps of one of them. */
-  in(text: string, { isCut = false }: { readonly isCut?: boolean } = {}): string {
-    const spans = this.#names.flatMap(([secret, name]) => spansOf(secret, name, text, isCut));
-    spans.sort((a, b) => a.from - b.from || b.to - a.to);
-    let shown = "";
-    let end = 0;
-    for (const { from, to, name } of spans) {
-      if (from >= end) shown += `${text.slice(end, from)}[${name}]`;
-      end = Math.max(end, to);
-    }
-    return shown + text.slice(end);
-  }
-}
-
-interface Span {
-  readonly from: number;
-  to: number;
-  readonly name: string;
-}
-
-/** Where the secret is. It may overlap with itself, and with others: then all of that is one span, or overlaps. */
-function spansOf(secret: string, name: string, text: string, isCut: boolean): Span[] {
-  const spans: Span[] = [];
-  const rest = isCut ? restOf(secret, text) : 0;
-  if (rest > 0) spans.push({ from: 0, to: rest, name });
-  for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1)) {
-    const last = spans.at(-1);
-    if (last !== undefined && at < last.to) last.to = at + secret.length;
-    else spans.push({ from: at, to: at + secret.length, name });
-  }
-  return spans;
-}
-
-/** How much of the end of the secret the text begins with. */
-function restOf(secret: string, text: string): number {
-  for (let from = 1; from < secret.length; from++) {
-    if (text.startsWith(secret.slice(from))) return secret.length - from;
-  }
-  return 0;
-}
-
-/** A program may print a secret as it is, or in JSON. */
-function formsOf(value: string): string[] {
-  const inJson = JSON.stringify(value).slice(1, -1);
-  return [...new Set([value, inJson])].filter((form) => form !== "");
+/** Secret variables, and plain ones that may be secrets. Each is replaced by its name. */
+export function secretsOfVariables(secret: unknown, plain: unknown): PlainSecrets {
+  const named = textsOf(plain).map(([name, text]) => ({ name, text }));
+  return {
+    certain: [
+      ...textsOf(secret).map(([name, text]) => ({ name, text, isAnyLength: true })),
+      ...named.filter(({ name }) => isSecretName(name)),
+    ],
+    likely: named.filter(({ text }) => text.length >= SHORTEST_TOKEN),
+  };
 }

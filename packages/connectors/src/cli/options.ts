@@ -8,7 +8,8 @@ import type { JsonSchema } from "codecell";
 import type { BackendTool, Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { argumentProblem, type CliArgument } from "./arguments.ts";
-import { Concealed, toEnvironment, type Variables, variablesProblem } from "./environment.ts";
+import type { SecretOptions } from "../secrets/door.ts";
+import { toEnvironment, type Variables, variablesProblem } from "./environment.ts";
 
 /** What all commands of a connector may have, and each for itself. */
 export interface CliDefaults {
@@ -16,7 +17,7 @@ export interface CliDefaults {
   readonly cwd?: string;
   /** Variables of the programs' environment, beside PATH, HOME and a few like them. */
   readonly env?: Variables;
-  /** Variables that nobody may see: their values are replaced in all text that the programs print. */
+  /** Variables that nobody may see: their values are replaced in all that the programs print. */
   readonly secretEnv?: Variables;
   /** How long a program may take; default 60,000. */
   readonly timeoutMs?: number;
@@ -24,7 +25,7 @@ export interface CliDefaults {
   readonly responseBytes?: number;
 }
 
-export interface CliOptions extends CliDefaults {
+export interface CliOptions extends CliDefaults, SecretOptions {
   /** The name by which programs know the connector. */
   readonly id: string;
   /** What a model reads of the connector. Without it, it reads the id and the names of the commands. */
@@ -66,8 +67,6 @@ export interface ResolvedCommand {
   readonly env: Variables;
   readonly timeoutMs: number;
   readonly responseBytes: number;
-  readonly inOutput: Concealed;
-  readonly inErrors: Concealed;
 }
 
 export interface ResolvedCli {
@@ -158,8 +157,6 @@ function resolveCommand(command: CliCommand, defaults: CliDefaults, refuse: Refu
     env: toEnvironment(plain, secrets),
     timeoutMs: command.timeoutMs ?? defaults.timeoutMs ?? TIMEOUT_MS,
     responseBytes: command.responseBytes ?? defaults.responseBytes ?? RESPONSE_BYTES,
-    inOutput: Concealed.ofSecrets(secrets),
-    inErrors: Concealed.ofErrors(secrets, plain),
   };
 }
 

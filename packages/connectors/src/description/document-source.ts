@@ -18,6 +18,11 @@ export function addressOf(source: DocumentSource): URL | undefined {
   return source.kind === "url" ? new URL(source.href) : undefined;
 }
 
+/** What an option says as a text, if it is no document. */
+export function textOf(document: string | URL | object): string | undefined {
+  return document instanceof URL ? document.href : typeof document === "string" ? document : undefined;
+}
+
 /** A description from the web says where requests go. It cannot say so of credentials, unless that is where it is from. */
 export function keepSecretsFrom(id: string, base: URL, source: DocumentSource, option: string): void {
   const from = addressOf(source);

@@ -5,6 +5,7 @@
  *   on a thread of its own.
  * - Requests go to one origin: that of the configured root URL, or of the document's.
  */
+import type { Hidden } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -17,7 +18,7 @@ import type {
 } from "../contract/connector.ts";
 import { noSuchTool } from "../contract/connector-error.ts";
 import { describedTool, planOf } from "../description/described-tools.ts";
-import { keepSecretsFrom, sourceOf } from "../description/document-source.ts";
+import { keepSecretsFrom, sourceOf, textOf } from "../description/document-source.ts";
 import {
   DEFAULT_DOCUMENT_BYTES,
   type DescriptionOptions,
@@ -25,10 +26,11 @@ import {
 } from "../description/kept-description.ts";
 import type { DocumentSource, ToolText } from "../description/messages.ts";
 import { readApart, scriptBeside } from "../description/read-apart.ts";
-import { type Credential, placeOf, secretsOf } from "../web/credentials.ts";
+import { throughDoor } from "../secrets/door.ts";
+import { type Credential, placeOf } from "../web/credentials.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
-import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import { openWebClient } from "../web/open-web-client.ts";
 import { isRecord } from "../web/text.ts";
 import type { WebClient } from "../web/web-client.ts";
 import {
@@ -36,7 +38,9 @@ import {
   misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
+  WEB_PLACES,
   type WebOptions,
+  webSecrets,
 } from "../web/web-options.ts";
 import type { DescribedDiscovery, DiscoverySetup, MethodPlan } from "./description/messages.ts";
 import { draftOfMethod } from "./draft-of-method.ts";
@@ -66,7 +70,13 @@ interface Api {
 }
 
 export function discovery(options: DiscoveryOptions): Connector {
-  return new DiscoveryConnector(options);
+  return throughDoor(options, {
+    kind: "discovery",
+    places: { texts: WEB_PLACES.texts, urls: ["rootUrl", "document"] },
+    plainSecrets: (given) =>
+      webSecrets(given, given.credentials ?? [], given.rootUrl, textOf(given.document)),
+    make: (resolved, hidden) => new DiscoveryConnector(resolved, hidden),
+  });
 }
 
 class DiscoveryConnector implements Connector {
@@ -84,9 +94,9 @@ class DiscoveryConnector implements Connector {
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
 
-  constructor(options: DiscoveryOptions) {
+  constructor(options: DiscoveryOptions, hidden: Hidden) {
     const { document, rootUrl, credentials = [], include = [], exclude = [] } = options;
-    const { options: resolved, client, facts } = openWebClient(options, credentials.flatMap(secretsOf));
+    const { options: resolved, client, facts, identityOf } = openWebClient("discovery", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client, this.#facts] = [resolved, client, facts];
     checkCredentials(id, credentials);
@@ -112,7 +122,7 @@ class DiscoveryConnector implements Connector {
     });
     [this.id, this.card, this.isTrusted] = [id, card, options.isTrusted ?? false];
     const place = JSON.stringify([this.#root?.href, serviceOf(this.#source)]);
-    this.identity = identityOf("discovery", place);
+    this.identity = identityOf(place);
   }
 
   /** With the scopes that a token needs for all tools, as soon as the document was read. */

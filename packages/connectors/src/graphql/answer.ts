@@ -5,6 +5,8 @@
  *   a call fail, in the backend's words.
  */
 import type { Json } from "codecell";
+import { hideInData } from "../backend/hide-in-data.ts";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { BackendOutput } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { isRecord } from "../web/text.ts";
@@ -20,15 +22,17 @@ export interface Asked {
   readonly what: string;
   /** Of a generated operation: its only field. */
   readonly field: string | undefined;
+  /** Taken out of errors before they are cut: afterwards the part of one would be unknown. */
+  readonly hidden: HiddenTexts;
 }
 
-export function readAnswer(asked: Asked, { data: body, meta }: BackendOutput): BackendOutput {
+export async function readAnswer(asked: Asked, { data: body, meta }: BackendOutput): Promise<BackendOutput> {
   const { connector, what, field } = asked;
   if (!isRecord(body) || !("data" in body || "errors" in body)) {
     const message = `Stopped ${what}: "${connector}" answered what is no response of GraphQL, check its endpoint`;
     throw new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message);
   }
-  const errors = errorsIn(body["errors"]);
+  const errors = await errorsIn(body["errors"], asked.hidden);
   const data = dataIn(body["data"], field);
   if (errors.length > 0 && (data === undefined || data === null)) {
     throw new ConnectorError(connector, "DOWNSTREAM_TOOL_ERROR", messageOf(asked, errors), {
@@ -49,10 +53,11 @@ export function readAnswer(asked: Asked, { data: body, meta }: BackendOutput): B
 type Failure = Readonly<Record<string, Json>> & { readonly message: string };
 
 /** All of them; those behind the first are counted. */
-function errorsIn(value: unknown): readonly Failure[] {
+async function errorsIn(value: unknown, hidden: HiddenTexts): Promise<readonly Failure[]> {
   if (!Array.isArray(value)) return [];
   const errors = value as readonly unknown[];
-  const shown = errors.slice(0, MOST_ERRORS).map(failureOf);
+  const first = (await hideInData(errors.slice(0, MOST_ERRORS), hidden)) as readonly unknown[];
+  const shown = first.map(failureOf);
   const rest = errors.length - shown.length;
   return rest === 0 ? shown : [...shown, { message: `There are ${rest} more errors` }];
 }

@@ -354,7 +354,7 @@ describe("an answer", () => {
       async ({ call }) => {
         const error = (await errorOf(call("items"))) as Error & { details: { errors: Node[] } };
         expect(error).toMatchObject({ code: "DOWNSTREAM_TOOL_ERROR", hasNoEffect: false });
-        expect(error.message).toContain("Error 0 for [redacted]");
+        expect(error.message).toContain("Error 0 for [hidden]");
         expect(error.message.length).toBeLessThanOrEqual(1000);
         expect(error.details.errors).toHaveLength(21);
         expect(error.details.errors[0]).toMatchObject({ extensions: { code: "BAD" } });
@@ -596,7 +596,7 @@ describe("the schema", () => {
         const lists = await Promise.all([1, 2, 3].map(() => connector.tools({ signal: nobody })));
         expect(lists[0]?.map(({ name, description }) => [name, description])[1]).toEqual([
           "count",
-          "Counts, says [redacted]",
+          "Counts, says [hidden]",
         ]);
         expect(await call("count")).toEqual({ data: 5 });
         expect(received.map(({ headers }) => headers.authorization)).toEqual([
@@ -629,7 +629,7 @@ describe("the schema", () => {
   });
 
   test.each<[string, Answer, string, string]>([
-    ["forbids it", answering({ errors: [{ message: `No, ${SECRET}` }] }), "CONFIG_INVALID", "No, [redacted]"],
+    ["forbids it", answering({ errors: [{ message: `No, ${SECRET}` }] }), "CONFIG_INVALID", "No, [hidden]"],
     ["refuses it", answering({ errors: [{ message: "No way" }] }, 400), "CONFIG_INVALID", "No way"],
     ["wants credentials", answering({ message: "Who?" }, 401), "AUTH_FAILED", "Who?"],
     ["answers nothing of it", answering({ data: {} }), "CONFIG_INVALID", 'set "schema"'],

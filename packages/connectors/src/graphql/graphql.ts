@@ -7,6 +7,7 @@
  */
 import type { JsonSchema } from "codecell";
 import { bounded } from "../backend/bounded.ts";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -21,18 +22,20 @@ import { ConnectorError, noSuchTool } from "../contract/connector-error.ts";
 import { describedTool, planOf } from "../description/described-tools.ts";
 import { KeptDescription } from "../description/kept-description.ts";
 import { jsonBody } from "../web/body.ts";
-import { type Credential, secretsOf } from "../web/credentials.ts";
+import { throughDoor } from "../secrets/door.ts";
+import type { Credential } from "../web/credentials.ts";
 import { createDraft, type Draft } from "../web/draft.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
-import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import { openWebClient } from "../web/open-web-client.ts";
 import type { WebCall, WebClient } from "../web/web-client.ts";
 import {
-  allSecrets,
   checkCredentials,
   misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
+  WEB_PLACES,
   type WebOptions,
+  webSecrets,
 } from "../web/web-options.ts";
 import { readAnswer } from "./answer.ts";
 import { documentTool, givenDocument, problemText } from "./document-tool.ts";
@@ -87,7 +90,12 @@ interface Api {
 }
 
 export function graphql(options: GraphqlOptions): Connector {
-  return new GraphqlConnector(options);
+  return throughDoor(options, {
+    kind: "graphql",
+    places: { texts: WEB_PLACES.texts, urls: ["endpoint"] },
+    plainSecrets: (given) => webSecrets(given, given.credentials ?? [], given.endpoint),
+    make: (resolved, hidden) => new GraphqlConnector(resolved, hidden),
+  });
 }
 
 class GraphqlConnector implements Connector {
@@ -103,12 +111,14 @@ class GraphqlConnector implements Connector {
   readonly #credentials: readonly Credential[];
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
+  readonly #hidden: HiddenTexts;
   #thread: SchemaThread | undefined;
 
-  constructor(options: GraphqlOptions) {
+  constructor(options: GraphqlOptions, hidden: Hidden) {
     const { credentials = [], schema } = options;
     this.#given = options;
-    const { options: resolved, client, facts } = openWebClient(options, credentials.flatMap(secretsOf));
+    this.#hidden = hidden.inErrors;
+    const { options: resolved, client, facts, identityOf } = openWebClient("graphql", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client] = [resolved, client];
     this.#endpoint = parseBaseUrl(id, options.endpoint, "endpoint");
@@ -122,15 +132,14 @@ class GraphqlConnector implements Connector {
     [this.id, this.card, this.isTrusted] = [id, card, options.isTrusted ?? false];
     const source = schema === undefined ? "introspection" : isGiven ? "text" : "file";
     this.facts = { transport: this.#endpoint.protocol.slice(0, -1), schema: source, ...facts };
-    this.identity = identityOf("graphql", this.#endpoint.href);
+    this.identity = identityOf(this.#endpoint.href);
   }
 
   /** Asks for nothing but the name of a type: a backend that answers that lets us in. */
   async check({ signal }: BackendRequest): Promise<Readiness> {
     const { described, tools } = await this.#description.get("the check", signal);
-    const asked = { connector: this.id, what: "the check", field: "__typename" };
     const call = this.#callOf("the check", this.#draftOf({ query: "{ __typename }" }), true);
-    readAnswer(asked, await this.#client.call(call, signal));
+    await this.#answered(call, "__typename", signal);
     const { types, problems } = described;
     const [problem] = problems;
     return { tools: tools.length, about: problem === undefined ? { types } : { types, problem } };
@@ -156,8 +165,7 @@ class GraphqlConnector implements Connector {
       if (unknown !== undefined) throw new InputRefused(`it takes no "${unknown}"`);
       return this.#draftOf({ query: document, variables: input });
     });
-    const output = await this.#client.call(this.#callOf(what, draft, kind === "query"), signal);
-    return readAnswer({ connector: this.id, what, field }, output);
+    return this.#answered(this.#callOf(what, draft, kind === "query"), field, signal);
   }
 
   onChange(listener: (list: ChangedList) => void): () => void {
@@ -194,8 +202,12 @@ class GraphqlConnector implements Connector {
         hasNoEffect: true,
       });
     }
-    const output = await this.#client.call(this.#callOf(what, draft, !answer.mayWrite), signal);
-    return readAnswer({ connector: this.id, what, field: undefined }, output);
+    return this.#answered(this.#callOf(what, draft, !answer.mayWrite), undefined, signal);
+  }
+
+  async #answered(call: WebCall, field: string | undefined, signal: AbortSignal): Promise<BackendOutput> {
+    const output = await this.#client.call(call, signal);
+    return readAnswer({ connector: this.id, what: call.what, field, hidden: this.#hidden }, output);
   }
 
   async #checked(
@@ -238,7 +250,6 @@ class GraphqlConnector implements Connector {
       connector: this.id,
       source,
       schemaBytes,
-      secrets: allSecrets(this.#options.headers, this.#credentials),
       question: { kind: "describe", depth, fields, queriesOnly, scalars },
       introspect: (query, most, left) => {
         const call = this.#callOf("reading its schema", this.#draftOf({ query }), true);

@@ -18,8 +18,6 @@ export interface SchemaPlace {
   /** Undefined: the backend is asked. */
   readonly source: SchemaSource | undefined;
   readonly schemaBytes: number;
-  /** Texts that the backend knows, and that nobody may see. */
-  readonly secrets: readonly string[];
   readonly question: DescribeQuestion;
   /** Asks the backend, and gives so many bytes of its answer at most. */
   readonly introspect: (query: string, most: number, signal: AbortSignal) => Promise<Uint8Array>;
@@ -66,7 +64,7 @@ async function describe(
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<{ readonly thread: SchemaThread; readonly answer: DescribeAnswer }> {
-  const thread = new SchemaThread({ bytes, secrets: place.secrets });
+  const thread = new SchemaThread({ bytes });
   try {
     const answer = await thread.describe(place.question, signal);
     if (answer.kind !== "described") thread[Symbol.dispose]();

@@ -220,6 +220,13 @@ describe("an input cannot leave its place", () => {
     "..;x=1",
     ".. ",
     "%u002e%u002e",
+    "%c0%ae%c0%ae",
+    "%c0%ae%c0%ae%c0%afadmin",
+    "%e0%80%ae%e0%80%ae",
+    "%f0%80%80%ae%f0%80%80%ae",
+    "..%c0%af",
+    "..%c1%9c",
+    "%25c0%25ae.",
     "．．",
     "．．／admin",
     "a\0b",
@@ -259,6 +266,37 @@ describe("an input cannot leave its place", () => {
     expect(opened.backend.received).toHaveLength(1);
   });
 
+  test.each([
+    ["%2", "e"],
+    ["%2", "e%2"],
+    ["%2", "f.."],
+    ["..%2", "fadmin"],
+    [".%2", "e"],
+    ["%c0", "%ae"],
+    ["..%5", "cadmin"],
+    [".", "."],
+    [".", ".;x"],
+  ])("by %j and %j, which are harmless alone", async (a, b) => {
+    const pair: HttpAction = {
+      name: "pair",
+      method: "GET",
+      path: "/items/{a}{b}/end",
+      input: input("a", "b"),
+    };
+    await using opened = await open(ok, [pair]);
+    const outcome = await opened.call("pair", { a, b }).catch((error: unknown) => error);
+    const [received] = opened.backend.received;
+    // However often a server decodes it, it is no other path.
+    for (let [url, times] = [received?.url ?? "", 0]; times < 8; times++) {
+      expect(url.split(/[/\\]/u).map((segment) => segment.replace(/;.*/u, ""))).not.toContain("..");
+      expect(url.split(/[/\\]/u)).not.toContain(".");
+      url = url
+        .replaceAll(/%c0%ae/giu, ".")
+        .replaceAll(/(?:%[0-7][0-9a-f])/giu, (code) => decodeURIComponent(code));
+    }
+    if (received === undefined) expect(outcome).toMatchObject({ code: "REQUEST_INVALID", hasNoEffect: true });
+  });
+
   test("by dots, where a path may have slashes", async () => {
     await using opened = await open(ok, actions);
     await opened.call("file", { path: "docs/a b.md" });
@@ -286,6 +324,48 @@ describe("an input cannot leave its place", () => {
       expect(opened.backend.received).toEqual([]);
     },
   );
+
+  test("to stand in for a credential, wherever it is [handles:10]", async () => {
+    const open1: HttpAction[] = [
+      { name: "query", method: "GET", path: "/", input: input("q"), query: { tenant: "{q}" } },
+      { name: "cookie", method: "GET", path: "/", input: input("q"), headers: { Cookie: "a={q}" } },
+    ];
+    await using opened = await openWeb(ok, (baseUrl) =>
+      http({
+        id: "shop",
+        card,
+        baseUrl: `${baseUrl}?tenant=one`,
+        actions: open1,
+        credentials: [{ type: "apiKey", in: "cookie", name: "session id", value: "c-secret" }],
+      }),
+    );
+    const refused = { code: "REQUEST_INVALID", hasNoEffect: true };
+    await expect(opened.call("query", { q: "two" })).rejects.toMatchObject(refused);
+    for (const q of ["x; session id=evil", "x;session%20id=evil", "x; session id"])
+      await expect(opened.call("cookie", { q })).rejects.toMatchObject(refused);
+    expect(opened.backend.received).toEqual([]);
+    await opened.call("cookie", { q: '"x; other=1' });
+    expect(opened.backend.received[0]?.headers.cookie).toBe('session%20id=c-secret; a="x; other=1');
+  });
+
+  test("by the media type of its bytes", async () => {
+    const put: HttpAction = {
+      name: "put",
+      method: "PUT",
+      path: "/",
+      input: input("file"),
+      body: { text: "{file}", mediaType: "*/*" },
+    };
+    await using opened = await open(ok, [put]);
+    for (const mediaType of ["image/png\r\nX-Evil: 1", "a\nb", "ü\u{1F600}"]) {
+      const file = new Bytes(new Uint8Array([1]), { mediaType });
+      await expect(opened.call("put", { file })).rejects.toMatchObject({
+        code: "REQUEST_INVALID",
+        hasNoEffect: true,
+      });
+    }
+    expect(opened.backend.received).toEqual([]);
+  });
 
   test("nor be dropped without a word", async () => {
     await using opened = await open(ok, actions);
@@ -321,7 +401,7 @@ describe("credentials", () => {
     expect(received?.url).toBe("/?q=mine&key=q-secret%26");
     expect(received?.headers).toMatchObject({
       authorization: `Basic ${Buffer.from(`user:${SECRET}`).toString("base64")}`,
-      cookie: "mine; session=c-secret",
+      cookie: "session=c-secret; mine",
       "x-tenant": "one",
     });
   });
@@ -343,8 +423,8 @@ describe("credentials", () => {
       ],
     });
     expect(await opened.call("echo")).toEqual({
-      message: "You sent Bearer [redacted]",
-      "[redacted]": "[redacted]",
+      message: "You sent Bearer [hidden]",
+      "[hidden]": "[hidden]",
     });
     const error: unknown = await opened.call("fails").catch((thrown: unknown) => thrown);
     const { message, details } = error as { message: string; details: unknown };

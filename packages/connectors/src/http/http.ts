@@ -5,6 +5,7 @@
  *   "json" or "form", and is refused at the door otherwise: nothing is sent that nobody placed.
  */
 import type { Json, JsonSchema } from "codecell";
+import type { Hidden } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -15,21 +16,24 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { type ConnectorError, noSuchTool } from "../contract/connector-error.ts";
+import { throughDoor } from "../secrets/door.ts";
 import { formBody, jsonBody, rawBody } from "../web/body.ts";
 import { createDraft, type Draft, isFramingHeader, isHeaderName, setHeader } from "../web/draft.ts";
 import { hintsOf, isRepeatable } from "../web/hints.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
 import { encodePathText, fillPath, pathParameters } from "../web/path-text.ts";
 import { encodeText, isBytes, ownOf, toText } from "../web/text.ts";
-import { type Credential, placeOf, secretsOf } from "../web/credentials.ts";
-import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import { type Credential, placeOf } from "../web/credentials.ts";
+import { openWebClient } from "../web/open-web-client.ts";
 import type { WebClient } from "../web/web-client.ts";
 import {
   checkCredentials,
   misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
+  WEB_PLACES,
   type WebOptions,
+  webSecrets,
 } from "../web/web-options.ts";
 import { fillJson, fillText, type Input, placeholdersOf } from "./template.ts";
 
@@ -71,7 +75,12 @@ interface PlacedAction {
 }
 
 export function http(options: HttpOptions): Connector {
-  return new HttpConnector(options);
+  return throughDoor(options, {
+    kind: "http",
+    places: WEB_PLACES,
+    plainSecrets: (given) => webSecrets(given, given.credentials ?? [], given.baseUrl),
+    make: (resolved, hidden) => new HttpConnector(resolved, hidden),
+  });
 }
 
 class HttpConnector implements Connector {
@@ -89,9 +98,9 @@ class HttpConnector implements Connector {
   readonly #tools: readonly BackendTool[];
   readonly #client: WebClient;
 
-  constructor(options: HttpOptions) {
+  constructor(options: HttpOptions, hidden: Hidden) {
     const { credentials = [], actions } = options;
-    const { options: resolved, client, facts } = openWebClient(options, credentials.flatMap(secretsOf));
+    const { options: resolved, client, facts, identityOf } = openWebClient("http", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client] = [resolved, client];
     this.#base = parseBaseUrl(id, options.baseUrl);
@@ -102,7 +111,7 @@ class HttpConnector implements Connector {
     this.#tools = Object.freeze([...this.#actions.values()].map(({ tool }) => tool));
     [this.id, this.card] = [id, card];
     this.facts = { transport: this.#base.protocol.slice(0, -1), ...facts };
-    this.identity = identityOf("http", this.#base.href);
+    this.identity = identityOf(this.#base.href);
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {

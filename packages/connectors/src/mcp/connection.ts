@@ -17,6 +17,7 @@ import {
   SSEClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { ChangedList, Facts } from "../contract/connector.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { ProcessEndError } from "./failures.ts";
@@ -109,12 +110,14 @@ export class Connection {
   }
 
   /** What a program may know of the server that answers. */
-  get about(): Facts {
+  about(hidden: HiddenTexts): Facts {
     const server = this.client.getServerVersion();
     const protocol = this.client.getNegotiatedProtocolVersion();
     return {
       transport: this.transport,
-      ...(server === undefined ? {} : { server: short(server.name), version: short(server.version) }),
+      ...(server === undefined
+        ? {}
+        : { server: short(server.name, hidden), version: short(server.version, hidden) }),
       ...(protocol === undefined ? {} : { protocol }),
     };
   }
@@ -163,9 +166,9 @@ export class Connection {
   }
 }
 
-/** A server's own words about itself. */
-function short(text: string): string {
-  return text.slice(0, 100).toWellFormed();
+/** A server's own words about itself. What is hidden is found before they are cut. */
+function short(text: string, hidden: HiddenTexts): string {
+  return hidden.hide(text.slice(0, 10_000)).slice(0, 100).toWellFormed();
 }
 
 export async function connect(options: ConnectOptions): Promise<Connection> {

@@ -30,6 +30,9 @@ export class ProcessEndError extends Error {
   }
 }
 
+/** Far more than is told of them. */
+const MOST_WORDS = 64_000;
+
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 
@@ -52,16 +55,13 @@ export class Failures {
 
   /** What the server says of an error, as it may be told. */
   words(text: string): string {
-    return this.#hidden.hide(text);
+    const isCut = text.length > MOST_WORDS;
+    return this.#hidden.hideCut(isCut ? text.slice(0, MOST_WORDS) : text, { end: isCut });
   }
 
-  /** Data of the server about an error; absent if it cannot be told. */
+  /** Data of the server about an error. */
   details(value: Json | undefined): { readonly details?: Json } {
-    try {
-      return value === undefined ? {} : { details: this.#hidden.hideIn(value) };
-    } catch {
-      return {};
-    }
+    return value === undefined ? {} : { details: value };
   }
 
   from(error: unknown, asked: Asked): ConnectorError {

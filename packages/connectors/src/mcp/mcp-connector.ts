@@ -7,7 +7,7 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
 import { CachedList } from "../backend/cached-list.ts";
-import { HiddenTexts } from "../backend/hidden-texts.ts";
+import type { Hidden } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -44,6 +44,7 @@ export class McpConnector implements Connector {
   readonly context: Context;
   readonly #settings: McpSettings;
   readonly #failures: Failures;
+  readonly #hidden: Hidden;
   readonly #link: Link;
   readonly #asking: Asking;
   readonly #tools: CachedList<ListedTool>;
@@ -52,7 +53,7 @@ export class McpConnector implements Connector {
   /** Lists of which it was said that they changed, and which nobody has read since. */
   readonly #changed = new Set<ChangedList>();
 
-  constructor(settings: McpSettings) {
+  constructor(settings: McpSettings, hidden: Hidden) {
     const { id, card, address, identity, isTrusted, timeoutMs, startTimeoutMs, listTtlMs } = settings;
     this.id = id;
     this.card = card;
@@ -60,7 +61,8 @@ export class McpConnector implements Connector {
     this.isTrusted = isTrusted;
     this.facts = { transport: address.kind === "process" ? "stdio" : "http", timeoutMs, startTimeoutMs };
     this.#settings = settings;
-    this.#failures = new Failures(settings, new HiddenTexts(secretsOf(settings)));
+    this.#hidden = hidden;
+    this.#failures = new Failures(settings, hidden.inErrors);
     this.#link = new Link({
       settings,
       failures: this.#failures,
@@ -96,7 +98,7 @@ export class McpConnector implements Connector {
       resources: resources.length,
       resourceTemplates: templates.length,
       prompts: prompts.length,
-      about: connection.about,
+      about: connection.about(this.#hidden.inData),
     };
   }
 
@@ -226,10 +228,4 @@ export class McpConnector implements Connector {
       if (typeof one === "object" && one !== null) open.push(...Object.values(one));
     }
   }
-}
-
-/** Values that the operator configured, and that no error may show. */
-function secretsOf({ address }: McpSettings): string[] {
-  if (address.kind === "process") return Object.values(address.server.env);
-  return [...Object.values(address.headers), ...address.url.searchParams.values()];
 }

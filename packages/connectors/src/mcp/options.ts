@@ -4,11 +4,13 @@
  * - What is wrong is said by the names of options. Their values may be secret.
  */
 import { createHash } from "node:crypto";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
+import type { SecretOptions } from "../secrets/door.ts";
 import type { ServerProcess } from "./process-transport.ts";
 
-interface McpCommonOptions {
+interface McpCommonOptions extends SecretOptions {
   /** The name by which programs know the server. */
   readonly id: string;
   /** What a model reads of the server. Without it, it reads the id. */
@@ -77,7 +79,7 @@ const URL_NAMES = ["url", "headers"];
 /** The longest time that a timer can wait. */
 const LONGEST_MS = 2_147_483_647;
 
-export function resolveMcpOptions(options: McpOptions): McpSettings {
+export function resolveMcpOptions(options: McpOptions, hidden: HiddenTexts): McpSettings {
   const { id, card, trusted = false } = options;
   if (typeof id !== "string" || id === "")
     throw new ConnectorError("mcp", "CONFIG_INVALID", 'An MCP connector needs an "id", a text');
@@ -89,7 +91,11 @@ export function resolveMcpOptions(options: McpOptions): McpSettings {
   const known = new Set([...COMMON, ...(isProcess ? PROCESS : URL_NAMES)]);
   const unknown = Object.keys(options).filter((name) => !known.has(name));
   if (unknown.length > 0) wrong(`nobody reads its options ${unknown.join(", ")}`);
-  const number = (name: keyof McpCommonOptions, fallback: number, least: number): number => {
+  const number = (
+    name: Exclude<keyof McpCommonOptions, "secrets">,
+    fallback: number,
+    least: number,
+  ): number => {
     const value = options[name] ?? fallback;
     if (typeof value === "number" && value >= least && value <= LONGEST_MS) return value;
     return wrong(`"${name}" has to be a number from ${least} to ${LONGEST_MS}`);
@@ -99,7 +105,7 @@ export function resolveMcpOptions(options: McpOptions): McpSettings {
     id,
     card: { name: id, description: `The MCP server "${id}"`, ...card },
     address,
-    identity: identityOf(address),
+    identity: identityOf(address, hidden),
     timeoutMs: number("timeoutMs", 60_000, 1),
     startTimeoutMs: number("startTimeoutMs", 30_000, 1),
     restartDelayMs: number("restartDelayMs", 500, 0),
@@ -135,11 +141,14 @@ function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
   return { kind: "url", url: parsed, headers: { ...headers } };
 }
 
-/** Credentials may change without another service being there. Arguments and a query may hold some, so they are hashed. */
-function identityOf(address: McpAddress): string {
+/** Credentials may change without another service being there: those in arguments and in a query do not count. */
+function identityOf(address: McpAddress, hidden: HiddenTexts): string {
   const { parts } =
     address.kind === "process"
       ? { parts: [address.server.command, ...address.server.args, address.server.cwd ?? ""] }
       : { parts: [address.url.origin, address.url.pathname, address.url.search] };
-  return `mcp:${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;
+  return `mcp:${createHash("sha256")
+    .update(JSON.stringify(parts.map((part) => hidden.hide(part))))
+    .digest("hex")
+    .slice(0, 32)}`;
 }

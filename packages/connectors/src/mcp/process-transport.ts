@@ -77,9 +77,11 @@ export class ProcessTransport implements Transport {
     return this.#exit;
   }
 
-  /** The end of what the server wrote to its standard error. */
+  /** The end of what the server wrote to its standard error, from the beginning of a line. */
   get lastWords(): string {
-    return this.#stderr;
+    if (this.#stderr.length < KEPT_STDERR_CHARACTERS) return this.#stderr;
+    const line = this.#stderr.indexOf("\n") + 1;
+    return this.#stderr.slice(line === 0 ? KEPT_STDERR_CHARACTERS / 2 : line);
   }
 
   async start(): Promise<void> {

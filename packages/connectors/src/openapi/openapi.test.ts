@@ -199,6 +199,46 @@ describe("a parameter", () => {
     });
   });
 
+  test("that is an object cannot name a credential", async () => {
+    const parameters = [
+      { name: "filter", in: "query", style: "form", explode: true, schema: { type: "object" } },
+      { name: "extra", in: "cookie", style: "form", explode: true, schema: { type: "object" } },
+    ];
+    const security = [{ key: [], session: [] }];
+    const document = documentOf(
+      { "/": { get: { operationId: "op", parameters, security } } },
+      {
+        components: {
+          securitySchemes: {
+            key: { type: "apiKey", in: "query", name: "api_key" },
+            session: { type: "apiKey", in: "cookie", name: "session" },
+          },
+        },
+      },
+    );
+    const credentials = { key: "key-canary", session: "session-canary" };
+    await withApi({ document, credentials }, async ({ call, received }) => {
+      const refused = { code: "REQUEST_INVALID", hasNoEffect: true };
+      await expect(call("op", { filter: { api_key: "mine" } })).rejects.toMatchObject(refused);
+      await expect(call("op", { extra: { session: "mine" } })).rejects.toMatchObject(refused);
+      expect(received).toEqual([]);
+      await call("op", { filter: { a: "1" }, extra: { b: "2" } });
+      expect(received[0]?.url).toBe("/?a=1&api_key=key-canary");
+      expect(received[0]?.headers.cookie).toBe("session=session-canary; b=2");
+    });
+  });
+
+  test("that may have reserved characters separates nothing, also for servers that split at semicolons", async () => {
+    const parameter = { name: "q", in: "query", allowReserved: true, schema: { type: "string" } };
+    const cookie = { name: "c", in: "cookie", allowReserved: true, schema: { type: "string" } };
+    const document = documentOf({ "/": { get: { operationId: "op", parameters: [parameter, cookie] } } });
+    await withApi({ document }, async ({ call, received }) => {
+      await call("op", { q: "a;admin=1&b=2#c", c: "a; session=evil" });
+      expect(received[0]?.url).toBe("/?q=a%3Badmin%3D1%26b%3D2%23c");
+      expect(received[0]?.headers.cookie).toBe("c=a%3B%20session%3Devil");
+    });
+  });
+
   test("of a header cannot break it, or be one of the operator's or the protocol's", async () => {
     const names = [
       "X-A",

@@ -6,6 +6,7 @@
  *   another origin is no tool.
  * - A description that cannot be read again leaves the one before in place.
  */
+import type { Hidden } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -17,7 +18,7 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { noSuchTool } from "../contract/connector-error.ts";
-import { keepSecretsFrom, sourceOf, addressOf } from "../description/document-source.ts";
+import { keepSecretsFrom, sourceOf, addressOf, textOf } from "../description/document-source.ts";
 import {
   DEFAULT_DOCUMENT_BYTES,
   type DescriptionOptions,
@@ -25,12 +26,19 @@ import {
 } from "../description/kept-description.ts";
 import type { DocumentSource } from "../description/messages.ts";
 import { readApart, scriptBeside } from "../description/read-apart.ts";
+import { throughDoor } from "../secrets/door.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
-import { identityOf, openWebClient } from "../web/open-web-client.ts";
+import { openWebClient } from "../web/open-web-client.ts";
 import type { WebClient } from "../web/web-client.ts";
-import { parseBaseUrl, type ResolvedWebOptions, type WebOptions } from "../web/web-options.ts";
-import { type Credential, secretsOf } from "../web/credentials.ts";
+import {
+  parseBaseUrl,
+  type ResolvedWebOptions,
+  WEB_PLACES,
+  type WebOptions,
+  webSecrets,
+} from "../web/web-options.ts";
+import type { Credential } from "../web/credentials.ts";
 import { isRecord } from "../web/text.ts";
 import { chooseCredentials, credentialsByScheme, type SchemeCredentials } from "./credentials.ts";
 import type { Described, Server, ThreadSetup } from "./description/messages.ts";
@@ -63,7 +71,13 @@ interface Api {
 }
 
 export function openapi(options: OpenApiOptions): Connector {
-  return new OpenApiConnector(options);
+  return throughDoor(options, {
+    kind: "openapi",
+    places: { texts: [...WEB_PLACES.texts, "serverVariables.*"], urls: [...WEB_PLACES.urls, "document"] },
+    plainSecrets: (given) =>
+      webSecrets(given, plainCredentials(given.credentials), given.baseUrl, textOf(given.document)),
+    make: (resolved, hidden) => new OpenApiConnector(resolved, hidden),
+  });
 }
 
 class OpenApiConnector implements Connector {
@@ -79,9 +93,9 @@ class OpenApiConnector implements Connector {
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
 
-  constructor(options: OpenApiOptions) {
+  constructor(options: OpenApiOptions, hidden: Hidden) {
     this.#given = options;
-    const { options: resolved, client, facts } = openWebClient(options, secretsIn(options.credentials));
+    const { options: resolved, client, facts, identityOf } = openWebClient("openapi", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client] = [resolved, client];
     this.#source = sourceOf(options.document);
@@ -99,7 +113,7 @@ class OpenApiConnector implements Connector {
       base?.href,
       this.#source.kind === "object" ? placeOf(this.#source.document) : this.#source,
     ]);
-    this.identity = identityOf("openapi", place);
+    this.identity = identityOf(place);
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
@@ -189,8 +203,9 @@ function placeOf(document: object): unknown {
   return [isRecord(info) ? info["title"] : undefined, servers, host, basePath];
 }
 
-function secretsIn(credentials: SchemeCredentials = {}): readonly string[] {
-  return Object.values(credentials).flatMap((one) =>
-    secretsOf(typeof one === "string" ? { type: "bearer", token: one } : { type: "basic", ...one }),
+/** Which scheme each is for is known when the description was read. */
+function plainCredentials(credentials: SchemeCredentials = {}): readonly Credential[] {
+  return Object.values(credentials).map((one) =>
+    typeof one === "string" ? { type: "bearer", token: one } : Object.assign({ type: "basic" as const }, one),
   );
 }

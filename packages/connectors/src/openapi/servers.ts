@@ -18,7 +18,7 @@ export function baseUrlOf(id: string, server: Server, { documentUrl, variables }
     if (variable?.values !== undefined && !variable.values.includes(value)) {
       throw misconfigured(
         id,
-        `"${name}" of its server is "${value}", it has to be one of "${variable.values.join('", "')}"`,
+        `the variable "${name}" of its server has to be one of "${variable.values.join('", "')}"`,
       );
     }
     return value;

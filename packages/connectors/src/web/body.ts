@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Bytes } from "../contract/connector.ts";
-import type { Body } from "./draft.ts";
+import { type Body, isHeaderValue } from "./draft.ts";
 import { InputRefused } from "./input-refused.ts";
 import { isBytes, toJsonText, toText } from "./text.ts";
 
@@ -24,10 +24,9 @@ export function rawBody(name: string, value: unknown, mediaType: string): Body {
   if (!isBytes(value)) return { bytes: utf8(toText(name, value)), mediaType };
   const own = value instanceof Bytes ? value.mediaType : undefined;
   // A description that takes several types leaves the choice to who has the bytes.
-  return {
-    bytes: bytesOf(value),
-    mediaType: mediaType.includes("*") ? (own ?? "application/octet-stream") : mediaType,
-  };
+  const chosen = mediaType.includes("*") ? (own ?? "application/octet-stream") : mediaType;
+  if (!isHeaderValue(chosen)) throw new InputRefused(`"${name}" has a media type that no header can carry`);
+  return { bytes: bytesOf(value), mediaType: chosen };
 }
 
 export interface Part {
@@ -65,7 +64,7 @@ const LINE = Buffer.from("\r\n");
 function headersOf({ name, value, mediaType }: Part): string {
   const filename = isBytes(value) ? `; filename="${quoted(filenameOf(value))}"` : "";
   const type = mediaType ?? typeOf(value);
-  if (/[\r\n]/u.test(type)) throw new InputRefused(`"${name}" has a media type with a line break`);
+  if (!isHeaderValue(type)) throw new InputRefused(`"${name}" has a media type that no header can carry`);
   const line = type === "" ? "" : `Content-Type: ${type}\r\n`;
   return `Content-Disposition: form-data; name="${quoted(name)}"${filename}\r\n${line}`;
 }

@@ -15,9 +15,6 @@ export type Credential =
       readonly value: string;
     };
 
-/** The names of headers whose values are secrets, wherever they come from. */
-const SECRET_HEADER = /auth|cookie|key|password|secret|session|signature|token/iu;
-
 export function applyCredential(credential: Credential, draft: Draft): void {
   switch (credential.type) {
     case "bearer":
@@ -70,16 +67,6 @@ export function secretsOf(credential: Credential): readonly string[] {
     default:
       return credential satisfies never;
   }
-}
-
-/** The secrets among headers that were configured by name. */
-export function secretsOfHeaders(headers: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(headers)
-    .filter(([name]) => SECRET_HEADER.test(name))
-    .flatMap(([, value]) => {
-      const scheme = value.indexOf(" ");
-      return scheme === -1 ? [value] : [value, value.slice(scheme + 1)];
-    });
 }
 
 function pair({ username, password }: { readonly username: string; readonly password: string }): string {

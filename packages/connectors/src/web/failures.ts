@@ -4,9 +4,10 @@
  * - The words are the backend's, without secrets. Addresses and the messages of Node.js stay in the cause.
  */
 import type { Json } from "codecell";
+import { hideAtOnce } from "../backend/hide-in-data.ts";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
 import { isJsonType, isTextType, parseMediaType, readUpTo } from "./read-response.ts";
-import type { Redact } from "./redact.ts";
 import { isRecord } from "./text.ts";
 
 /** An error that explains itself at greater length is cut: nobody works with it as data. */
@@ -49,11 +50,11 @@ function codeOf(error: unknown): string | undefined {
 export async function statusFailure(
   asked: Asked,
   response: Response,
-  redact: Redact,
+  hidden: HiddenTexts,
 ): Promise<ConnectorError> {
   const { status } = response;
-  const body = await errorBody(response, redact);
-  const words = wordsOf(body) ?? redact(response.statusText);
+  const body = await errorBody(response, hidden);
+  const words = wordsOf(body) ?? hidden.hide(response.statusText);
   const said = words === "" ? "" : `: ${words}`;
   const code = codeOfStatus(asked, status);
   const message =
@@ -76,19 +77,21 @@ function codeOfStatus({ hasCredentials }: Asked, status: number): ConnectorError
   return "DOWNSTREAM_TOOL_ERROR";
 }
 
-async function errorBody(response: Response, redact: Redact): Promise<Json> {
+/** Without hidden texts before it is cut: afterwards the part of one would be unknown. */
+async function errorBody(response: Response, hidden: HiddenTexts): Promise<Json> {
   const { essence } = parseMediaType(response.headers.get("content-type"));
   const isText = essence === "" || isJsonType(essence) || isTextType(essence);
   const { bytes, isWhole } = await readUpTo(response, isText ? MOST_ERROR_BYTES : 0).catch(() => NO_BODY);
   if (bytes.length === 0) return null;
-  const text = redact(new TextDecoder().decode(bytes));
-  if (isWhole && text.length <= LONGEST_DETAIL && isJsonType(essence)) {
+  const raw = new TextDecoder().decode(bytes);
+  if (isWhole && raw.length <= LONGEST_DETAIL && isJsonType(essence)) {
     try {
-      return JSON.parse(text) as Json;
+      return hideAtOnce(JSON.parse(raw) as Json, hidden);
     } catch {
       // Then it is text.
     }
   }
+  const text = hidden.hideCut(raw, { end: !isWhole });
   return isWhole && text.length <= LONGEST_DETAIL
     ? text
     : `${text.slice(0, LONGEST_DETAIL).toWellFormed()}… (cut)`;

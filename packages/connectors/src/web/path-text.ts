@@ -49,9 +49,17 @@ function refuseClimbing(name: string, text: string, mayHaveSlashes: boolean): vo
   }
 }
 
-/** Decodes what is percent-encoded, also in the form %u002e, and leaves what is not. */
+/** Forms of UTF-8 that are longer than they need to be: some servers read `%c0%ae` as a dot. */
+const OVERLONG = /%(?:c[01]|e0%[89][0-9a-f]|f0%8[0-9a-f]%[89ab][0-9a-f])%[89ab][0-9a-f]/giu;
+
+/** Decodes what is percent-encoded, also in the forms %u002e and %c0%ae, and leaves what is not. */
 function decodeOnce(text: string): string {
   return text
+    .replaceAll(OVERLONG, (codes) => {
+      const [lead = 0, ...rest] = Buffer.from(codes.replaceAll("%", ""), "hex");
+      const start = rest.length === 1 ? lead & 0x1f : 0;
+      return String.fromCodePoint(rest.reduce((code, byte) => (code << 6) | (byte & 0x3f), start));
+    })
     .replaceAll(/%u([0-9a-f]{4})/giu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     .replaceAll(/(?:%[0-9a-f]{2})+/giu, (codes) =>
       Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8"),
@@ -80,10 +88,20 @@ export function fillPath(template: string, textOf: (parameter: PathParameter) =>
       return parameter === undefined ? literal : literal + textOf(parameter);
     })
     .join("");
-  const names = path.split("/").map((segment) => segment.replace(/(?:;|%3B).*$/su, ""));
-  // Harmless values may make a dot segment together: `{a}{b}`.
-  if (names.some((name) => name === "." || name === "..")) {
-    throw new InputRefused("the input makes a dot segment, which would lead to another path");
-  }
+  // Harmless values may make a dot segment together, also one that is encoded: `{a}{b}`.
+  for (const segment of path.split("/")) refuseDots(segment);
   return path.startsWith("/") ? path : `/${path}`;
+}
+
+function refuseDots(segment: string): void {
+  let seen = segment;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const names = seen.split(SLASHES).map((name) => name.replace(/;.*$/su, "").trim());
+    if (names.some((name) => name === "." || name === ".."))
+      throw new InputRefused("the input makes a dot segment, which would lead to another path");
+    const decoded = decodeOnce(seen);
+    if (decoded === seen) return;
+    seen = decoded;
+  }
+  throw new InputRefused("the input has percent signs that are encoded again and again");
 }

@@ -5,8 +5,6 @@
  * - What is no text stays bytes: nothing is lost by reading it as text.
  */
 import { Bytes } from "../contract/connector.ts";
-import type { Redact } from "./redact.ts";
-import { isRecord } from "./text.ts";
 
 /** The body has more bytes than the connector takes. */
 export class BodyTooLarge extends Error {
@@ -67,14 +65,10 @@ export async function readUpTo(
   }
 }
 
-/** The whole body as bytes, whatever it is. Bytes that are text have none of the secrets. */
-export async function readBytes(response: Response, most: number, redact: Redact): Promise<Bytes> {
+/** The whole body as bytes, whatever it is. */
+export async function readBytes(response: Response, most: number): Promise<Bytes> {
   const bytes = await readWhole(response, most);
-  const { essence, charset } = parseMediaType(response.headers.get("content-type"));
-  const isText = isJsonType(essence) || isTextType(essence) || essence === "";
-  const text = isText ? decode(bytes, isJsonType(essence) ? "utf-8" : charset) : undefined;
-  if (text === undefined || redact(text) === text) return bytesOf(response, bytes, essence);
-  return bytesOf(response, Buffer.from(redact(text), "utf8"), essence);
+  return bytesOf(response, bytes, parseMediaType(response.headers.get("content-type")).essence);
 }
 
 async function readWhole(response: Response, most: number): Promise<Uint8Array> {
@@ -92,17 +86,17 @@ function bytesOf({ headers }: Response, bytes: Uint8Array, essence: string): Byt
 }
 
 /** The whole body, decoded. */
-export async function readData(response: Response, most: number, redact: Redact): Promise<unknown> {
+export async function readData(response: Response, most: number): Promise<unknown> {
   const bytes = await readWhole(response, most);
   const { essence, charset } = parseMediaType(response.headers.get("content-type"));
   if (bytes.length === 0) return essence === "" || isJsonType(essence) ? null : emptyOf(essence);
-  if (isJsonType(essence)) return parseJson(new TextDecoder().decode(bytes), redact);
+  if (isJsonType(essence)) return parseJson(new TextDecoder().decode(bytes));
   if (isTextType(essence)) {
     const text = decode(bytes, charset);
-    if (text !== undefined) return redact(text);
+    if (text !== undefined) return text;
   }
   const text = essence === "" ? decodeUnnamed(bytes) : undefined;
-  if (text !== undefined) return redact(text);
+  if (text !== undefined) return text;
   return bytesOf(response, bytes, essence);
 }
 
@@ -110,23 +104,12 @@ function emptyOf(essence: string): unknown {
   return isTextType(essence) ? "" : new Bytes(new Uint8Array(), { mediaType: essence });
 }
 
-function parseJson(text: string, redact: Redact): unknown {
+function parseJson(text: string): unknown {
   try {
-    // Within JSON text a secret may be a number: only values can be replaced.
-    return redact(text) === text
-      ? JSON.parse(text)
-      : JSON.parse(text, (_, value) => redactValue(value, redact));
+    return JSON.parse(text);
   } catch (cause) {
     throw new BodyUnreadable("its body is called JSON, and is none", { cause });
   }
-}
-
-function redactValue(value: unknown, redact: Redact): unknown {
-  if (typeof value === "string") return redact(value);
-  if (typeof value === "number")
-    return redact(String(value)) === String(value) ? value : redact(String(value));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [redact(key), part]));
 }
 
 function decode(bytes: Uint8Array, charset: string): string | undefined {

@@ -4,8 +4,8 @@ import { InputRefused } from "./input-refused.ts";
 
 /** What `encodeURIComponent` leaves, and RFC 3986 reserves. */
 const RESERVED_LEFT = /[!'()*]/gu;
-/** Reserved characters that neither end a query nor separate its parameters. */
-const HARMLESS_RESERVED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B|5B|5D)/gu;
+/** Reserved characters that neither end a query nor separate its parameters, or cookies: to some servers a semicolon does. */
+const HARMLESS_RESERVED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|5B|5D)/gu;
 
 /** Leaves only what RFC 3986 calls unreserved. */
 export function encodeText(text: string): string {

@@ -4,18 +4,18 @@
  * - A request goes to the origin of the base URL and to no other: neither an argument nor a redirect leads elsewhere.
  * - It ends with its answer, its time or its caller, whichever is first; then its connection is released.
  * - It is repeated only where its sender says that it may be, a few times, and within the same time.
- * - Everything read is bounded, and has none of the secrets.
+ * - Everything read is bounded.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Json } from "codecell";
 import { bounded } from "../backend/bounded.ts";
+import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { BackendOutput } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
-import { applyCredential, type Credential } from "./credentials.ts";
+import { applyCredential, type Credential, placeOf } from "./credentials.ts";
 import { createDraft, type Draft } from "./draft.ts";
 import { type Asked, connectionFailure, statusFailure } from "./failures.ts";
 import { BodyTooLarge, BodyUnreadable, readBytes, readData, readUpTo } from "./read-response.ts";
-import type { Redact } from "./redact.ts";
 
 const MOST_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 100;
@@ -38,7 +38,8 @@ export interface WebClientOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly responseBytes: number;
-  readonly redact: Redact;
+  /** Taken out of errors before they are cut; what the connector gives is searched for more at its door. */
+  readonly hidden: HiddenTexts;
 }
 
 export interface WebCall {
@@ -84,9 +85,9 @@ export class WebClient implements Disposable {
   async call(call: WebCall, signal: AbortSignal): Promise<BackendOutput> {
     return this.#open(call, signal, async (open) => {
       const response = await this.#answered(open);
-      if (!response.ok) throw await statusFailure(open.asked, response, this.#options.redact);
+      if (!response.ok) throw await statusFailure(open.asked, response, this.#options.hidden);
       const data = call.draft.method === "HEAD" ? null : await this.#read(open, response);
-      return { data, meta: this.#metaOf(response) };
+      return { data, meta: metaOf(response) };
     });
   }
 
@@ -94,7 +95,7 @@ export class WebClient implements Disposable {
   async bytes(call: WebCall, most: number, signal: AbortSignal): Promise<Uint8Array> {
     return this.#open(call, signal, async (open) => {
       const response = await this.#answered(open);
-      if (!response.ok) throw await statusFailure(open.asked, response, this.#options.redact);
+      if (!response.ok) throw await statusFailure(open.asked, response, this.#options.hidden);
       const { bytes, isWhole } = await readUpTo(response, most).catch((error: unknown) => {
         throw connectionFailure(open.asked, error);
       });
@@ -118,7 +119,7 @@ export class WebClient implements Disposable {
       const { status, ok } = response;
       const isMissing = status >= 502 && status <= 504;
       if (isMissing || status === 401 || (path !== undefined && !ok)) {
-        const error = await statusFailure(open.asked, response, this.#options.redact);
+        const error = await statusFailure(open.asked, response, this.#options.hidden);
         throw isMissing
           ? new ConnectorError(error.connector, "SERVER_UNAVAILABLE", error.message, { cause: error })
           : error;
@@ -201,20 +202,22 @@ export class WebClient implements Disposable {
     const { method, body } = draft;
     if (body !== undefined) draft.headers.set("content-type", body.mediaType);
     for (const [name, value] of Object.entries(this.#options.headers)) draft.headers.set(name, value);
+    refuseTaken(this.#options.connector, base, draft, credentials);
+    const given = draft.cookies.splice(0);
     for (const credential of credentials) applyCredential(credential, draft);
-    if (draft.cookies.length > 0) {
-      const own = draft.headers.get("cookie");
-      draft.headers.set("cookie", [...(own === null ? [] : [own]), ...draft.cookies].join("; "));
-    }
+    const own = draft.headers.get("cookie");
+    // A quote that an argument leaves open swallows no credential.
+    const cookies = [...draft.cookies, ...(own === null ? [] : [own]), ...given];
+    if (cookies.length > 0) draft.headers.set("cookie", cookies.join("; "));
     const init = { method, headers: draft.headers, ...(body === undefined ? {} : { body: body.bytes }) };
     return { url: urlOf(this.#options.connector, base, draft), init };
   }
 
   async #read(open: Open, response: Response): Promise<unknown> {
-    const { responseBytes, redact } = this.#options;
+    const { responseBytes } = this.#options;
     const { givesBytes = false } = open.call;
     try {
-      return await (givesBytes ? readBytes : readData)(response, responseBytes, redact);
+      return await (givesBytes ? readBytes : readData)(response, responseBytes);
     } catch (error) {
       if (error instanceof BodyTooLarge) throw this.#tooLarge(open, responseBytes, error);
       if (error instanceof BodyUnreadable) throw protocolError(open, error.message, error);
@@ -227,14 +230,14 @@ export class WebClient implements Disposable {
     const message = `Stopped ${what}: the answer of "${connector}" has more than ${most} bytes, ask for less`;
     return new ConnectorError(connector, "RESPONSE_TOO_LARGE", message, { cause });
   }
+}
 
-  #metaOf({ status, headers }: Response): Record<string, Json> {
-    const shown: Record<string, string> = {};
-    for (const [name, value] of headers) {
-      if (!HIDDEN_HEADERS.has(name)) shown[name] = this.#options.redact(value);
-    }
-    return { status, headers: shown };
+function metaOf({ status, headers }: Response): Record<string, Json> {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of headers) {
+    if (!HIDDEN_HEADERS.has(name)) shown[name] = value;
   }
+  return { status, headers: shown };
 }
 
 function isConnectionError(error: unknown): boolean {
@@ -272,6 +275,36 @@ function redirected(open: Open, { url, init }: Sent, status: number, location: s
 function protocolError({ asked }: Open, problem: string, cause?: unknown): ConnectorError {
   const message = `Stopped ${asked.what}: "${asked.connector}" answered what cannot be used, ${problem}`;
   return new ConnectorError(asked.connector, "DOWNSTREAM_PROTOCOL_ERROR", message, { cause });
+}
+
+/**
+ * Refuses an argument that stands where a credential or the base URL does: some servers take the first of two, some the
+ * last. An object that is written as parameters has names that nobody declared.
+ */
+function refuseTaken(connector: string, base: URL, draft: Draft, credentials: readonly Credential[]): void {
+  const inQuery = new Set(base.searchParams.keys());
+  const inCookie = new Set<string>();
+  for (const { in: place, name } of credentials.map(placeOf)) {
+    if (place === "query") inQuery.add(name);
+    if (place === "cookie") inCookie.add(name);
+  }
+  const query = new URLSearchParams(draft.query.join("&"));
+  const cookies = [draft.headers.get("cookie") ?? "", ...draft.cookies].flatMap((text) => text.split(";"));
+  const taken =
+    [...query.keys()].find((name) => inQuery.has(name)) ??
+    cookies.map((pair) => nameOfCookie(pair)).find((name) => inCookie.has(name));
+  if (taken === undefined) return;
+  const message = `Cannot make the request: "${taken}" is set by the connector, and no input can set it`;
+  throw new ConnectorError(connector, "REQUEST_INVALID", message, { hasNoEffect: true });
+}
+
+function nameOfCookie(pair: string): string {
+  const [name = ""] = pair.split("=", 1);
+  try {
+    return decodeURIComponent(name.trim());
+  } catch {
+    return name.trim();
+  }
 }
 
 /** The URL of a request. A URL that would be read as another one than was written is refused. */

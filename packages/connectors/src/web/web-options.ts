@@ -1,11 +1,13 @@
 /** What all connectors to HTTP backends are configured with, made complete and checked. Runs on the host. */
 import type { Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
-import { type Credential, placeOf, secretsOf, secretsOfHeaders } from "./credentials.ts";
+import type { SecretOptions, PlainSecrets } from "../secrets/door.ts";
+import { secretsOfHeaders, secretsOfUrl } from "../secrets/secrets-of.ts";
+import { type Credential, placeOf, secretsOf } from "./credentials.ts";
 import { isFramingHeader, isHeaderName, isHeaderValue } from "./draft.ts";
 
 /** What every connector to an HTTP backend is configured with. */
-export interface WebOptions {
+export interface WebOptions extends SecretOptions {
   /** The name by which programs know the backend. */
   readonly id: string;
   readonly card: Card;
@@ -80,12 +82,22 @@ export function checkCredentials(id: string, credentials: readonly Credential[])
   }
 }
 
+/** Where a configuration of HTTP backends may have references to secrets. */
+export const WEB_PLACES = {
+  texts: ["headers.*", "checkPath", "credentials.*", "credentials.*.*"],
+  urls: ["baseUrl"],
+} as const;
+
 /** All texts of a configuration that no program may see. */
-export function allSecrets(
-  headers: Readonly<Record<string, string>>,
+export function webSecrets(
+  { headers }: WebOptions,
   credentials: readonly Credential[],
-): readonly string[] {
-  return [...secretsOfHeaders(headers), ...credentials.flatMap(secretsOf)];
+  ...urls: readonly unknown[]
+): PlainSecrets {
+  const ofUrls = urls.flatMap((url) => (typeof url === "string" ? secretsOfUrl(url, false) : []));
+  const certain = [...secretsOfHeaders(headers), ...credentials.flatMap(secretsOf), ...ofUrls];
+  const users = credentials.flatMap((one) => (one.type === "basic" ? [one.username] : []));
+  return { certain, likely: users };
 }
 
 export function misconfigured(id: string, problem: string): ConnectorError {

@@ -119,7 +119,7 @@ describe("the thread that has a schema", () => {
   test.skipIf(!("threadCpuUsage" in process))(
     "does not hold the host's, whatever the document is",
     async () => {
-      using thread = new SchemaThread({ bytes, secrets: [] });
+      using thread = new SchemaThread({ bytes });
       const work = (): Promise<unknown> =>
         Promise.all(Object.values(HOSTILE).map((document) => thread.check(questionOf(document), nobody)));
       expect(await largestTurnMs(() => work, { attempts: 4, enough: 50 })).toBeLessThan(50);
@@ -127,12 +127,12 @@ describe("the thread that has a schema", () => {
   );
 
   test("ends with a check that takes too long, and the next check has another one", async () => {
-    using thread = new SchemaThread({ bytes, secrets: [] }, 0);
+    using thread = new SchemaThread({ bytes }, 0);
     const document = HOSTILE["objects with others under each name"] ?? "";
     const checks = [document, document].map((one) => thread.check(questionOf(one), nobody));
     const ended = await Promise.allSettled(checks);
     for (const one of ended) expect(one).toMatchObject({ reason: expect.any(NoAnswer) as unknown });
-    using other = new SchemaThread({ bytes, secrets: [] });
+    using other = new SchemaThread({ bytes });
     expect(await other.check(questionOf("{ user { id } }"), nobody)).toEqual({
       kind: "sound",
       mayWrite: false,
@@ -140,7 +140,7 @@ describe("the thread that has a schema", () => {
   });
 
   test("answers one question after the other, and leaves out who no longer waits", async () => {
-    using thread = new SchemaThread({ bytes, secrets: [] });
+    using thread = new SchemaThread({ bytes });
     const caller = new AbortController();
     const first = thread.check(questionOf("{ user { id } }"), nobody);
     const second = thread.check(questionOf("{ user { id } }"), caller.signal);
@@ -152,7 +152,7 @@ describe("the thread that has a schema", () => {
   });
 
   test("answers still when another one has taken its place, and not when it was ended", async () => {
-    const thread = new SchemaThread({ bytes, secrets: [] });
+    const thread = new SchemaThread({ bytes });
     const checks = [1, 2].map(() => thread.check(questionOf("{ user { id } }"), nobody));
     thread.retire();
     expect(await Promise.all(checks)).toEqual([1, 2].map(() => ({ kind: "sound", mayWrite: false })));

@@ -6,8 +6,6 @@ import type { DescribedApi, ToolText } from "../../description/messages.ts";
 export interface SchemaSetup {
   /** The schema in its own language, or an answer to an introspection. */
   readonly bytes: Uint8Array;
-  /** Texts that a backend may have put into its schema, and that nobody may see. */
-  readonly secrets: readonly string[];
 }
 
 export interface DescribeQuestion {

@@ -11,7 +11,6 @@ import {
   type GraphQLSchema,
   type IntrospectionQuery,
 } from "graphql";
-import { createRedact } from "../../web/redact.ts";
 import { isRecord } from "../../web/text.ts";
 import type { SchemaSetup } from "./messages.ts";
 
@@ -34,9 +33,9 @@ export interface ReadSchema {
   readonly hash: string;
 }
 
-export function readSchema({ bytes, secrets }: SchemaSetup): ReadSchema {
+export function readSchema({ bytes }: SchemaSetup): ReadSchema {
   // Also takes away a byte order mark.
-  const text = createRedact(secrets)(new TextDecoder().decode(bytes));
+  const text = new TextDecoder().decode(bytes);
   const schema = /^\s*\{/u.test(text.slice(0, 1000)) ? fromIntrospection(text) : fromLanguage(text);
   if (schema.getQueryType() == null) throw new SchemaUnusable("its schema has no type for queries");
   return { schema, hash: createHash("sha256").update(bytes).digest("hex") };

@@ -102,11 +102,9 @@ export class SchemaThread implements Disposable {
   }
 
   #start(): Worker {
-    const { bytes, secrets } = this.#setup;
-    const workerData: SchemaSetup = { bytes, secrets };
     const worker = new Worker(scriptBeside(import.meta.url, "worker"), {
       ...threadOptions("codecell-schema"),
-      workerData,
+      workerData: this.#setup,
     });
     // Between two questions nobody listens; the next one finds a thread that ended by itself.
     worker.on("error", () => {});
