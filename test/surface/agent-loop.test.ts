@@ -99,7 +99,7 @@ describe("an agent loop", () => {
   test("[exec-wait:99] 4 to 14: on, from the first look at the catalog to the trajectory", async () => {
     // With one live run at most, any rest of a program would block the next program.
     await using desk = await openWarmDesk({
-      config: { enabled: true, timeoutMs: 400 },
+      config: { enabled: true, timeoutMs: 60_000 },
       hosting: { liveRuns: 1 },
     });
     const { say, model, messages } = openChat(desk.run, [
@@ -117,7 +117,7 @@ describe("an agent loop", () => {
         return { listed: [...ALL_TOOLS, ...found].some(({ name }) => name === "forbidden"), tried, direct: typeof tools.forbidden }`),
       report,
       exec(
-        "const kept = { n: 41 }; text('before'); const r = await tools.gate({ why: 'slow' }); kept.n++; text('after ' + r); return kept.n",
+        "const kept = { n: 41 }; text('before'); const p = tools.gate({ why: 'slow' }); await yield_control(); const r = await p; kept.n++; text('after ' + r); return kept.n",
       ),
       report,
       waitForIt,

@@ -221,8 +221,9 @@ describe("suspension", () => {
     ["rebuilt", ""],
     ["restored from a snapshot", BUSY],
   ])("a program that is %s", (_, before) => {
-    const run = async (rest: string, memoryLimitBytes = 16 * 1024 * 1024): Promise<unknown> => {
-      await using desk = await openWarmDesk({ config: { enabled: true, timeoutMs: 1000, memoryLimitBytes } });
+    const run = async (rest: string, timeoutMs = 60_000): Promise<unknown> => {
+      const memoryLimitBytes = 16 * 1024 * 1024;
+      await using desk = await openWarmDesk({ config: { enabled: true, timeoutMs, memoryLimitBytes } });
       const { runId } = waitingOf(await desk.exec(`${before} await yield_control(); ${rest}`));
       return await desk.wait(runId);
     };
@@ -241,7 +242,7 @@ describe("suspension", () => {
     });
 
     test("[exec-wait:89] is interrupted", async () => {
-      expect(await run("for (;;) await null")).toMatchObject({ status: "failed", code: "timeout" });
+      expect(await run("for (;;) await null", 3000)).toMatchObject({ status: "failed", code: "timeout" });
     });
   });
 });
