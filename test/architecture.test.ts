@@ -279,13 +279,13 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   tools: {
     runs: "host",
     imports: ["contract", "artifacts"],
-    packages: ["codecell", "codecell/catalog", "codecell/kit"],
+    packages: ["codecell", "codecell/catalog", "codecell/declare", "codecell/kit"],
   },
   // The handles that a program has of its connectors.
   handles: {
     runs: "host",
     imports: ["contract", "artifacts", "tools"],
-    packages: ["codecell", "codecell/catalog", "codecell/declare", "codecell/kit"],
+    packages: ["codecell", "codecell/catalog", "codecell/kit"],
     node: "all",
   },
   // Public: what every connector has to pass.

@@ -1,7 +1,7 @@
 /** Backends in agent runs: in the catalog by their ids, and as handles, under one policy. */
 import { createHost } from "codecell";
-import { connectTools, createHandles, type Connector } from "@codecell/connectors";
-import { type AgentRunOptions, type AgentScope, createAgentRuntime } from "codecell/surface";
+import { type BackendTool, connectTools, createHandles, type Connector } from "@codecell/connectors";
+import { type AgentRunOptions, type AgentScope, type AgentTool, createAgentRuntime } from "codecell/surface";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openHttp } from "./mcp/opened.ts";
 
@@ -20,6 +20,22 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of closing.toReversed()) await one[Symbol.asyncDispose]();
 });
+
+function toConnector(id: string, tools: readonly BackendTool[]): Connector {
+  return {
+    id,
+    kind: "http",
+    card: { name: id, description: "A connector" },
+    facts: {},
+    identity: id,
+    isTrusted: false,
+    check: async () => ({ tools: tools.length }),
+    tools: async () => tools,
+    callTool: async () => ({ data: "called" }),
+    onChange: () => () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
 
 async function prepared(
   given: Partial<AgentRunOptions> = {},
@@ -90,6 +106,45 @@ test("hooks and approvals are asked about what handles call, whether it is catal
       ["connectors.readResource", { connector: "fixture", uri: "note://1" }],
     ]);
     expect(approved).toEqual(["mcp:fixture:add", "connectors.readResource"]);
+  }
+});
+
+test("a tool that the host has wrapped is the one that handles call", async () => {
+  const { sources } = await connectTools([fixture]);
+  const calls: unknown[] = [];
+  const [source] = sources;
+  const own = source?.tools["add"] as AgentTool;
+  const add: AgentTool = {
+    ...own,
+    execute: (input, call) => {
+      calls.push(input);
+      return own.execute(input, call);
+    },
+  };
+  const extra: AgentTool = { description: "Only in the catalog", execute: () => "extra" };
+  const wrapped = sources.map((one) => ({ ...one, tools: { ...one.tools, add, extra } }));
+  await using run = await prepared({ tools: { sources: wrapped } });
+  const code = `const h = connectors.fixture; const input = { a: 1, b: 2 };
+    const missing = await h.callTool("add", {});
+    return [(await h.callTool("add", input)).data, await tools.call("mcp:fixture:add", input), missing.error.details.missingArgs, (await h.callTool("extra")).data]`;
+  expect(await valueOf(run, code)).toEqual([{ sum: 3 }, { sum: 3 }, ["a", "b"], "extra"]);
+  expect(calls).toEqual([
+    { a: 1, b: 2 },
+    { a: 1, b: 2 },
+  ]);
+});
+
+test("hooks see names as their backends write them, catalogued or not", async () => {
+  const odd = toConnector("sho:p", [{ name: "a: b*%" }]);
+  for (const sources of [[], (await connectTools([odd])).sources]) {
+    const hooked: unknown[] = [];
+    await using run = await prepared({
+      tools: { sources },
+      connectors: createHandles([odd]),
+      beforeToolCall: ({ tool, name }) => void hooked.push([tool, name]),
+    });
+    expect(await valueOf(run, `return (await connectors["sho:p"].callTool("a: b*%")).data`)).toBe("called");
+    expect(hooked).toEqual([["http:sho%3Ap:a%3A%20b%2A%25", "a: b*%"]]);
   }
 });
 

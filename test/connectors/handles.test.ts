@@ -1,7 +1,9 @@
 /** Handles of real backends, as programs use them. */
 import { createHost, type RunResult, type StartOptions } from "codecell";
 import {
+  type BackendTool,
   type Connector,
+  type Context,
   cli,
   createHandles,
   type HandlesOptions,
@@ -88,6 +90,24 @@ afterAll(async () => {
   for (const one of closing.toReversed()) await one[Symbol.asyncDispose]();
 });
 
+/** A connector whose tools say that they were called. */
+function fakeConnector(id: string, tools: readonly BackendTool[], more: Partial<Connector> = {}): Connector {
+  return {
+    id,
+    kind: "http",
+    card: { name: id, description: "A connector" },
+    facts: {},
+    identity: id,
+    isTrusted: false,
+    check: async () => ({ tools: tools.length }),
+    tools: async () => tools,
+    callTool: async (name) => ({ data: `called ${name}` }),
+    onChange: () => () => {},
+    [Symbol.asyncDispose]: async () => {},
+    ...more,
+  };
+}
+
 interface Given extends HandlesOptions {
   readonly start?: Partial<StartOptions>;
 }
@@ -173,6 +193,7 @@ describe("the root object", () => {
   });
 
   test("is refused under names that a program could not use", () => {
+    expect(() => createHandles([many], { polcy: { deny: ["*"] } } as never)).toThrow('no such option "polcy"');
     for (const root of ["", "a b", "tools", "ALL_TOOLS", "URL", "await", "9a", "x".repeat(100)])
       expect(() => createHandles([many], { root })).toThrow(TypeError);
     expect(() => createHandles([many, many])).toThrow('two connectors have the id "many"');
@@ -182,6 +203,50 @@ describe("the root object", () => {
       'no tool can be named "connectors.tools"',
     );
   });
+});
+
+describe("a backend that describes some of its tools badly", () => {
+  const wide = { type: "object", properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, {}])) };
+  const odd: Record<string, unknown> = { list: [], nothing: null, text: "object", wide };
+  const tools = [
+    ...Object.entries(odd).map(([name, inputSchema]) => ({ name, description: "Odd", inputSchema }) as BackendTool),
+    { name: "out", description: "Odd", outputSchema: 5 } as unknown as BackendTool,
+    { name: "sound", description: "Sound", inputSchema: { type: "object" } },
+    { name: "x".repeat(1000) },
+    { name: "" },
+  ];
+
+  test("has all others, and says of these what is wrong [handles:16] [handles:24] [handles:32]", async () => {
+    const source = `const h = connectors.strange; const said = [];
+      for (const name of ${JSON.stringify([...Object.keys(odd), "out"])}) {
+        const [called, described] = [await h.callTool(name, {}), await h.describeTool(name)];
+        said.push([called.error.code, called.error.message === described.error.message, called.error.message]);
+      }
+      return { names: (await h.tools()).items.map(({ name }) => name), found: (await h.searchTools("odd")).items.length, data: (await h.callTool("sound", {})).data, said }`;
+    const value = (await valueOf([fakeConnector("strange", tools)], source)) as { said: [string, boolean, string][] };
+    expect(value).toMatchObject({ names: [...Object.keys(odd), "out", "sound"], found: 5, data: "called sound" });
+    for (const [code, isSame] of value.said) expect([code, isSame]).toEqual(["DOWNSTREAM_PROTOCOL_ERROR", true]);
+    const [, , , [, , ofWide] = [], [, , ofOut] = []] = value.said;
+    expect(ofWide).toBe(`Cannot use tool "wide" of "strange": its inputSchema has more than 10000 parts, tell its operator`);
+    expect(ofOut).toContain("its outputSchema is no JSON Schema");
+  });
+
+  test("may have long texts, of which the beginning is searched", async () => {
+    const resources = ["a", "b"].map((uri) => ({ uri, description: `${uri === "a" ? "needle" : ""}${" ".repeat(50_000)}needle` }));
+    const context = { resources: async () => resources } as unknown as Context;
+    const source = `return (await connectors.strange.searchResources("NEEDLE")).items.map(({ uri }) => uri)`;
+    expect(await valueOf([fakeConnector("strange", [], { context })], source)).toEqual(["a"]);
+  });
+});
+
+test("the same policy gives the same handles", () => {
+  const handles = createHandles([many]);
+  expect(handles.withPolicy({})).toBe(handles);
+  expect(handles.withPolicy({ deny: [] })).toBe(handles);
+  const one = handles.withPolicy({ deny: ["http:*:report_*"] });
+  expect(one).not.toBe(handles);
+  expect(handles.withPolicy({ deny: ["http:*:report_*"] })).toBe(one);
+  expect(handles.withPolicy({ allow: ["http:*:report_*"] })).not.toBe(one);
 });
 
 describe("declarations", () => {
@@ -300,7 +365,7 @@ describe("discovery", () => {
 
   test("[handles:13] [handles:14] limits and cursors are read with good will", async () => {
     const source = `const h = connectors.many; const sizes = [];
-      for (const page of [undefined, { limit: 500 }, { cursor: "garbage" }, { cursor: "119" }, { cursor: "120" }, { cursor: 5 }]) {
+      for (const page of [undefined, { limit: 1e99 }, { cursor: "garbage" }, { cursor: "119" }, { cursor: "120" }, { cursor: 5 }]) {
         const { items, nextCursor = null } = await h.tools(page); sizes.push([items.length, nextCursor]);
       }
       sizes.push((await h.searchTools("report")).items.length);
@@ -393,9 +458,11 @@ describe("discovery", () => {
       for (const query of ["", "  ", undefined, 5]) {
         try { await connectors.many.searchTools(query); said.push("found") } catch (error) { said.push(error.toolCode) }
       }
+      const long = await connectors.fixture.searchPrompts("x".repeat(201)).catch((error) => error.message);
+      if (!long.includes("200 are the most")) said.push(long);
       const named = await connectors.many.callTool("", {});
       return [...said, named.error.code, (await connectors.many.describeTool("")).error.code]`;
-    expect(await valueOf([many], source)).toEqual([
+    expect(await valueOf([many, fixture], source)).toEqual([
       ...Array.from({ length: 4 }, () => "REQUEST_INVALID"),
       "TOOL_NOT_FOUND",
       "REQUEST_INVALID",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toToolId } from "./tool-id.ts";
+import { fromToolId, toToolId } from "./tool-id.ts";
 
 describe("tool id [exec-wait:16]", () => {
   test("is its kind, owner and name", () => {
@@ -20,6 +20,30 @@ describe("tool id [exec-wait:16]", () => {
     ["mcp", "a", ""],
   ])("is refused for %j %j %j", (kind, owner, name) => {
     expect(() => toToolId(kind, owner, name)).toThrow(TypeError);
+  });
+
+  test("gives back the names that it was made of", () => {
+    const odd = fc.constantFrom(
+      "\uD800",
+      "\uDC00",
+      "%uD800",
+      "%41",
+      "é\u200B",
+      "*:%",
+      "\u{1F600}",
+      "\u{E0001}",
+    );
+    const text = fc
+      .array(fc.oneof(fc.string({ unit: "grapheme" }), odd), { minLength: 1 })
+      .map((parts) => parts.join(""))
+      .filter((one) => one !== "");
+    fc.assert(
+      fc.property(text, text, (owner, tool) => {
+        expect(fromToolId(toToolId("mcp", owner, tool))).toEqual({ kind: "mcp", owner, tool });
+      }),
+    );
+    for (const none of ["", "a", "a:b", "a:b:", "a::c", "A:b:c", "a:b:c:d", "a:b:%FF"])
+      expect(fromToolId(none)).toBeUndefined();
   });
 
   test("is different for different tools", () => {

@@ -11,6 +11,7 @@ import type { Catalog } from "codecell/catalog";
 import {
   CallRefusal,
   closestNames,
+  fromToolId,
   type ToolRule,
   toToolId,
   VALIDATE,
@@ -22,13 +23,17 @@ import type { BackendTool, Connector } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { repetitionOf, toBackendTool } from "../tools/backend-tool.ts";
 import { readLater } from "../tools/read-later.ts";
+import { mending } from "../tools/repair.ts";
+import { LONGEST_TOOL_NAME, problemOf } from "../tools/sound-tool.ts";
 import { forProgram, toConnectorError } from "../tools/unexpected.ts";
-import { toRepair } from "./describe-tool.ts";
+import { cut } from "../tools/values.ts";
 
 export interface KnownTool {
   readonly id: string;
   readonly told: BackendTool;
   readonly tool: AnyTool;
+  /** Why nobody can call it, whoever lists it. */
+  readonly problem: ConnectorError | undefined;
 }
 
 interface KnownTools {
@@ -102,11 +107,12 @@ export class ConnectedTools {
     for (const [index, told] of listed.entries()) {
       if (index % TOOLS_PER_TURN === TOOLS_PER_TURN - 1) await setImmediate();
       const { name } = told;
-      if (name === "") continue;
+      // What has no name that a call can have is no tool.
+      if (name === "" || name.length > LONGEST_TOOL_NAME) continue;
       const id = this.idOf(name);
       // Of two tools with one name nobody could call the second.
       if (byId.has(id) || !this.#isAllowed({ id, name })) continue;
-      byId.set(id, { id, told, tool: toBackendTool(this.#connector, told, this.#artifacts) });
+      byId.set(id, this.#toKnownTool(id, told));
     }
     let catalog: Catalog | undefined;
     const toCatalog = (): Catalog => {
@@ -118,6 +124,20 @@ export class ConnectedTools {
       return this.#shared.withSource({ kind, owner, tools, identity });
     };
     return { byId, catalog: () => (catalog ??= toCatalog()) };
+  }
+
+  /** One tool that cannot be used keeps no other from being found. */
+  #toKnownTool(id: string, told: BackendTool): KnownTool {
+    const { id: connector } = this.#connector;
+    const why = problemOf(told);
+    const toTool = (one: BackendTool): AnyTool => toBackendTool(this.#connector, one, this.#artifacts);
+    if (why === undefined) return { id, told, tool: toTool(told), problem: undefined };
+    const message = `Cannot use tool ${JSON.stringify(cut(told.name, 100))} of "${connector}": ${why}, tell its operator`;
+    const problem = new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message, {
+      hasNoEffect: true,
+    });
+    const { inputSchema: _, outputSchema: __, ...rest } = told;
+    return { id, told: rest, tool: toTool(rest), problem };
   }
 
   /** The tool with this id, whether the backend has it or not. */
@@ -148,18 +168,13 @@ export class ConnectedTools {
     };
     const tool = withOwnMiddleware(late, {
       // Before the input is validated: the list of tools has its schema.
-      [VALIDATE]: async ({ input, signal }, validate) => {
-        const { told } = await this.#found(id, signal).catch(refuse);
-        const checked = await validate(input);
-        if (checked.ok && isObject(checked.value ?? {})) return checked;
-        const problems = checked.ok
-          ? ["input: must be an object, give { name: value }"]
-          : (checked.each ?? [checked.problems]);
-        const message = `Cannot call "${told.name}" of "${this.#connector.id}": ${problems.join("; ")}`;
-        const refusal = new CallRefusal("invalid_input", message, undefined, "REQUEST_INVALID");
-        throw withCallDetails(refusal, toRepair(told, this.#result, input, problems));
+      [VALIDATE]: async (call, validate) => {
+        const { told, problem } = await this.#found(id, call.signal).catch(refuse);
+        if (problem !== undefined) refuse(problem);
+        return mending(this.#connector.id, told, this.#result)(call, validate);
       },
-      end: (_call, outcome) => this.#learn(id, outcome),
+      // What cannot be learnt is no failure of the call.
+      end: (_call, outcome) => void this.#learn(id, outcome).catch(() => {}),
     });
     // A call whose outcome is unknown may be made again if the tool is known by then, and permits that.
     const permission = (name: "readOnly" | "idempotent") => ({
@@ -176,20 +191,20 @@ export class ConnectedTools {
   }
 
   /** What a tool without an output schema gives is remembered as a shape. */
-  #learn(id: string, outcome: { readonly kind: string; readonly output?: string }): void {
+  async #learn(
+    id: string,
+    outcome: { readonly kind: string; readonly output?: string },
+  ): Promise<void> {
     const known = this.#known?.byId.get(id);
     if (outcome.kind !== "output" || outcome.output === undefined || known === undefined) return;
     if (known.told.outputSchema !== undefined || outcome.output.length > LARGEST_SAMPLE) return;
-    void this.#known
-      ?.catalog()
-      .observe(id, JSON.parse(outcome.output))
-      .catch(() => {});
+    await this.#known?.catalog().observe(id, JSON.parse(outcome.output));
   }
 
   async #found(id: string, signal: AbortSignal): Promise<KnownTool> {
     const { byId } = await this.known(signal);
     const known = byId.get(id);
-    if (known === undefined) throw this.notFound(id.slice(this.prefix.length), byId);
+    if (known === undefined) throw this.notFound(fromToolId(id)?.tool ?? id.slice(this.prefix.length), byId);
     return known;
   }
 
@@ -200,7 +215,7 @@ export class ConnectedTools {
     const suggestions = closestNames(name, names);
     const meant = suggestions.map((one) => JSON.stringify(one)).join(", ");
     const hint = meant === "" ? `list them with tools() or searchTools("…")` : `did you mean ${meant}`;
-    const message = `Cannot find tool ${JSON.stringify(cut(name))} of "${id}": it has no such tool, ${hint}`;
+    const message = `Cannot find tool ${JSON.stringify(cut(name, 100))} of "${id}": it has no such tool, ${hint}`;
     return new ConnectorError(id, "TOOL_NOT_FOUND", message, { hasNoEffect: true, details: { suggestions } });
   }
 }
@@ -225,12 +240,4 @@ function refuse(error: unknown): never {
     code,
   );
   throw details === undefined ? refusal : withCallDetails(refusal, details);
-}
-
-function cut(text: string): string {
-  return text.length <= 100 ? text : `${text.slice(0, 99).toWellFormed()}…`;
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

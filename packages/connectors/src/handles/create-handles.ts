@@ -8,9 +8,11 @@ import { createHash } from "node:crypto";
 import type { ConnectorHandles, ToolSet } from "codecell";
 import { type Catalog, type CatalogOptions, type CatalogPolicy, createCatalog } from "codecell/catalog";
 import {
+  assertNames,
   createPolicy,
   declareHandles,
   FEATURE_GLOBALS,
+  type OptionNames,
   resultTypeOf,
   toConvenienceName,
   type ToolRule,
@@ -26,13 +28,20 @@ const DEFAULT_ROOT = "connectors";
 export interface HandlesOptions {
   /** The name of the global that holds the handles. Default: `connectors`. */
   readonly root?: string;
-  /** Which tools of the backends there are. Default: all. */
+  /**
+   * Which tools of the backends there are. Default: all. Resources and prompts are no tools: leave a connector out if a
+   * program may know nothing of it.
+   */
   readonly policy?: CatalogPolicy;
   /** Keeps the bytes that backends give. Default: some that nobody else can read. */
   readonly artifacts?: Artifacts;
   /** Keeps what is learnt about outputs after the process ends. */
   readonly memory?: NonNullable<CatalogOptions["memory"]>;
 }
+
+const NAMES: OptionNames<HandlesOptions> = { root: true, policy: true, artifacts: true, memory: true };
+/** An agent has a few policies, and makes many runs with each. */
+const MOST_POLICIES = 20;
 
 export interface Handles extends ConnectorHandles {
   /** 64 hexadecimal digits; equal for equal declarations. */
@@ -42,6 +51,7 @@ export interface Handles extends ConnectorHandles {
 }
 
 export function createHandles(connectors: readonly Connector[], options: HandlesOptions = {}): Handles {
+  assertNames(options, NAMES, "create handles");
   assertHandles(connectors, options);
   const { root = DEFAULT_ROOT, policy = {}, artifacts = new Artifacts(), memory } = options;
   const shared = createCatalog([], memory === undefined ? {} : { memory });
@@ -75,7 +85,8 @@ function makeHandles(connectors: readonly Connector[], setup: HandlesSetup): Han
     root,
     sorted.map(({ id, card }) => ({ id, hint: hintOf(card) })),
   );
-  return {
+  const underPolicies = new Map<string, Handles>();
+  const handles: Handles = {
     setting: {
       root,
       handles: Object.fromEntries([...connected].map(([id, { tools }]) => [id, tools.prefix])),
@@ -84,14 +95,23 @@ function makeHandles(connectors: readonly Connector[], setup: HandlesSetup): Han
     declarations,
     declarationHash: createHash("sha256").update(declarations).digest("hex"),
     artifacts,
-    withPolicy: (policy) => {
-      const isAllowedToo = createPolicy(policy);
-      return makeHandles(connectors, {
-        ...setup,
-        isAllowed: (tool) => isAllowed(tool) && isAllowedToo(tool),
-      });
+    withPolicy: ({ allow, deny = [] }) => {
+      if (allow === undefined && deny.length === 0) return handles;
+      const isAllowedToo = createPolicy({ deny, ...(allow === undefined ? {} : { allow }) });
+      const key = JSON.stringify([allow, deny]);
+      let under = underPolicies.get(key);
+      if (under === undefined) {
+        under = makeHandles(connectors, {
+          ...setup,
+          isAllowed: (one) => isAllowed(one) && isAllowedToo(one),
+        });
+        if (underPolicies.size >= MOST_POLICIES) underPolicies.clear();
+        underPolicies.set(key, under);
+      }
+      return under;
     },
   };
+  return handles;
 }
 
 function hintOf({ name, description, useWhen }: Connector["card"]): string {

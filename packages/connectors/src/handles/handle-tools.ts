@@ -19,7 +19,7 @@ import { ConnectorError } from "../contract/connector-error.ts";
 import { forProgram, toConnectorError } from "../tools/unexpected.ts";
 import type { ConnectedTools } from "./connected-tools.ts";
 import { toDescriptor } from "./describe-tool.ts";
-import { matching } from "./matching.ts";
+import { LONGEST_MATCHED_QUERY, matching } from "./matching.ts";
 import { parseCompletion, parsePromptArguments, parseQuery, parseText, refuseInput } from "./method-input.ts";
 import { LIST_PAGE, parsePage, SEARCH_PAGE, toPage } from "./page.ts";
 import { checkReadiness, Unready } from "./readiness.ts";
@@ -44,6 +44,9 @@ export interface HandleToolsSetup {
   /** The name of the type of results. */
   readonly result: string;
 }
+
+/** Of a search of tools, which is ranked by its words. */
+const LONGEST_QUERY = 10_000;
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -92,7 +95,7 @@ export function createHandleTools({ connected, artifacts, result }: HandleToolsS
       return toPage([...byId.values()], wanted, ({ told }) => toToolSummary(told));
     }),
     "connectors.searchTools": method("search the tools", async (one, { query, page }, { signal }) => {
-      const words = parseQuery(one.connector.id, query);
+      const words = parseQuery(one.connector.id, query, LONGEST_QUERY);
       const wanted = parsePage(one.connector.id, page, SEARCH_PAGE);
       const { byId, catalog } = await one.tools.known(signal);
       const found = await catalog().search(words, { limit: wanted.from + wanted.limit + 1 });
@@ -106,6 +109,7 @@ export function createHandleTools({ connected, artifacts, result }: HandleToolsS
         const { byId, catalog } = await tools.known(signal);
         const known = byId.get(tools.idOf(wanted));
         const description = known === undefined ? undefined : await catalog().describe(known.id);
+        if (known?.problem !== undefined) throw known.problem;
         if (known === undefined || description === undefined) throw tools.notFound(wanted, byId);
         return toDescriptor(connector.id, result, known.told, description);
       },
@@ -174,7 +178,7 @@ function searching<Item>(
   toSummary: (item: Item) => Summary,
 ): AnyTool {
   return method(action, async ({ connector: { id, context } }, { query, page }, request) => {
-    const words = parseQuery(id, query);
+    const words = parseQuery(id, query, LONGEST_MATCHED_QUERY);
     const wanted = parsePage(id, page, SEARCH_PAGE);
     const items = context === undefined ? [] : await list(context, request);
     return toPage(await matching(items, words, textsOf), wanted, toSummary);

@@ -1,8 +1,8 @@
 /** Runs on the host. Reads what programs pass to the methods of handles. A program may pass anything. */
 import type { Completion } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
+import { isObject } from "../tools/values.ts";
 
-const LONGEST_QUERY = 10_000;
 const LONGEST_TEXT = 100_000;
 const MOST_ARGUMENTS = 100;
 
@@ -22,13 +22,14 @@ export function parseText(connector: string, action: string, name: string, given
 }
 
 /** An empty query would match everything: a list is asked for without one. */
-export function parseQuery(connector: string, given: unknown): string {
-  const query = parseText(connector, "search", "query", given);
+export function parseQuery(connector: string, given: unknown, longest: number): string {
+  const action = "search the lists";
+  const query = parseText(connector, action, "query", given);
   if (query.trim() === "")
-    return refuseInput(connector, `Cannot search "${connector}": the query is blank, give words`);
-  if (query.length <= LONGEST_QUERY) return query;
-  const problem = `the query has ${query.length} characters, ${LONGEST_QUERY} are the most`;
-  return refuseInput(connector, `Cannot search "${connector}": ${problem}`);
+    return refuseInput(connector, `Cannot ${action} of "${connector}": the query is blank, give words`);
+  if (query.length <= longest) return query;
+  const problem = `the query has ${query.length} characters, ${longest} are the most: give a few words`;
+  return refuseInput(connector, `Cannot ${action} of "${connector}": ${problem}`);
 }
 
 /** Arguments of prompts are texts. A program may give numbers and records, which are written as JSON. */
@@ -77,8 +78,4 @@ function parseRef(ref: unknown): Completion["ref"] | undefined {
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return "missing";
   return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

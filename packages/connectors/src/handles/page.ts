@@ -20,14 +20,14 @@ export interface Page {
 /** `given` is what a program passed: { limit, cursor }, or nothing. */
 export function parsePage(connector: string, given: unknown, otherwise: number): Page {
   const refuse = (problem: string): never => {
-    const message = `Cannot list of "${connector}": ${problem}`;
+    const message = `Cannot read a list of "${connector}": ${problem}`;
     throw new ConnectorError(connector, "REQUEST_INVALID", message, { hasNoEffect: true });
   };
   if (given === undefined || given === null) return { from: 0, limit: otherwise };
   if (typeof given !== "object" || Array.isArray(given)) return refuse("give { limit, cursor } or nothing");
   const { limit, cursor } = given as { readonly limit?: unknown; readonly cursor?: unknown };
   const isLeftOut = limit === undefined || limit === null;
-  if (!isLeftOut && !(Number.isSafeInteger(limit) && (limit as number) > 0))
+  if (!isLeftOut && !(Number.isInteger(limit) && (limit as number) > 0))
     refuse(`limit is ${JSON.stringify(limit)}, give a whole number from 1 to ${LARGEST_PAGE}`);
   const count = isLeftOut ? otherwise : (limit as number);
   return { from: placeOf(cursor), limit: Math.min(count, LARGEST_PAGE) };

@@ -7,7 +7,7 @@ import type { Json } from "codecell";
 import { withCallDetails } from "codecell/kit";
 import type { Connector } from "../contract/connector.ts";
 import { toConnectorError } from "../tools/unexpected.ts";
-import { present } from "./summary.ts";
+import { present } from "../tools/values.ts";
 
 export class Unready extends Error {
   override readonly name = "ConnectorError";

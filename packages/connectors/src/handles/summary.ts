@@ -7,17 +7,11 @@ import type {
   BackendTool,
   Connector,
 } from "../contract/connector.ts";
+import { cut, present } from "../tools/values.ts";
 
 const LONGEST_DESCRIPTION = 160;
 
 export type Summary = Readonly<Record<string, Json>>;
-
-/** Fields that are undefined are left out. */
-export function present(fields: Readonly<Record<string, Json | undefined>>): Summary {
-  return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, Json] => field[1] !== undefined),
-  );
-}
 
 export function toToolSummary(tool: BackendTool, isWhole = false): Summary {
   const { name, title, description, useWhen, avoidWhen, readOnlyHint, destructiveHint } = tool;
@@ -53,9 +47,7 @@ function shorten(text: string | undefined): string | undefined {
   if (text === undefined || text.length <= LONGEST_DESCRIPTION) return text;
   const start = text.slice(0, LONGEST_DESCRIPTION);
   const sentence = Math.max(start.lastIndexOf(". "), start.lastIndexOf(".\n"));
-  return sentence > 0
-    ? start.slice(0, sentence + 1)
-    : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
+  return sentence > 0 ? start.slice(0, sentence + 1) : cut(text, LONGEST_DESCRIPTION);
 }
 
 /** What the backend is for, and what a program may know of how it is reached. */

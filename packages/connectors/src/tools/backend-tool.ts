@@ -7,18 +7,23 @@
  * - A program sees of an error its code, its message and its details, and of bytes a reference.
  */
 import type { CallContext, Json, Tool } from "codecell";
+import { resultTypeOf, VALIDATE, withOwnMiddleware } from "codecell/kit";
 import { readLater } from "./read-later.ts";
 import type { Artifacts } from "../artifacts/artifacts.ts";
 import { withReferences } from "../artifacts/references.ts";
 import type { BackendTool, Card, Connector } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
+import { mending } from "./repair.ts";
 import { forProgram, toConnectorError } from "./unexpected.ts";
 
+/** The type of results where nobody has renamed the root of the handles. */
+const RESULT = resultTypeOf("connectors");
+
 export function toBackendTool(connector: Connector, tool: BackendTool, artifacts: Artifacts): Tool {
-  const { card } = connector;
+  const { id, card } = connector;
   const { title, tags = [] } = tool;
   const isDestructive = tool.destructiveHint === true;
-  return {
+  const made: Tool = {
     description: describe(tool, card),
     label: title,
     tags: [...new Set([...tags, ...(card.tags ?? []), card.name])],
@@ -30,6 +35,7 @@ export function toBackendTool(connector: Connector, tool: BackendTool, artifacts
       return callBackend(connector, tool, input, call, artifacts);
     },
   };
+  return withOwnMiddleware(made, { [VALIDATE]: mending(id, tool, RESULT) });
 }
 
 /** A backend may have thousands of tools, whose schemas are made when somebody reads them. */

@@ -4,10 +4,13 @@
  * - A connector that is down keeps no other from being used. Why it is absent is told.
  */
 import type { ToolSource } from "codecell/catalog";
+import { assertNames, type OptionNames } from "codecell/kit";
 import { Artifacts } from "../artifacts/artifacts.ts";
 import type { Connector } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { toToolSource, type ToolSourceOptions } from "./tool-source.ts";
+
+const NAMES: OptionNames<ToolSourceOptions> = { signal: true, artifacts: true };
 
 export interface ConnectedTools {
   /** For `createCatalog`, in the order of the connectors. */
@@ -21,17 +24,19 @@ export interface ConnectedTools {
 /** Rejects only with a mistake of the caller, and with the reason of the signal. */
 export async function connectTools(
   connectors: readonly Connector[],
-  { signal, artifacts = new Artifacts() }: ToolSourceOptions = {},
+  options: ToolSourceOptions = {},
 ): Promise<ConnectedTools> {
+  assertNames(options, NAMES, "connect tools");
+  const { signal, artifacts = new Artifacts() } = options;
   const ids = new Set<string>();
   for (const { id } of connectors) {
     if (ids.has(id))
       throw new TypeError(`Cannot connect tools: two connectors have the id "${id}", rename one`);
     ids.add(id);
   }
-  const options = { artifacts, ...(signal === undefined ? {} : { signal }) };
+  const shared = { artifacts, ...(signal === undefined ? {} : { signal }) };
   const asked = await Promise.all(
-    connectors.map((connector) => toToolSource(connector, options).catch((error: ConnectorError) => error)),
+    connectors.map((connector) => toToolSource(connector, shared).catch((error: ConnectorError) => error)),
   );
   signal?.throwIfAborted();
   const sources: ToolSource[] = [];

@@ -5,10 +5,12 @@
  */
 import { createCatalog, type ToolSource } from "codecell/catalog";
 import { Artifacts } from "../artifacts/artifacts.ts";
-import type { Connector } from "../contract/connector.ts";
+import type { BackendTool, Connector } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { toBackendTool } from "./backend-tool.ts";
+import { LONGEST_TOOL_NAME, problemOf } from "./sound-tool.ts";
 import { toConnectorError } from "./unexpected.ts";
+import { cut } from "./values.ts";
 
 export interface ToolSourceOptions {
   /** Ends the reading of the list of tools. */
@@ -25,6 +27,7 @@ export async function toToolSource(
   const { id, kind } = connector;
   try {
     const listed = await connector.tools({ signal });
+    for (const tool of listed) assertSound(id, tool);
     const tools = listed.map((tool) => [tool.name, toBackendTool(connector, tool, artifacts)] as const);
     // Some connectors know what is behind them only after they were asked.
     const { identity } = connector;
@@ -34,6 +37,14 @@ export async function toToolSource(
   } catch (error) {
     throw toConnectorError(id, `read the tools of "${id}"`, error, signal);
   }
+}
+
+function assertSound(id: string, tool: BackendTool): void {
+  const { name } = tool;
+  const why = name.length > LONGEST_TOOL_NAME ? "its name is too long" : problemOf(tool);
+  if (why === undefined) return;
+  const message = `Cannot use tool ${JSON.stringify(cut(name, 100))} of "${id}": ${why}`;
+  throw new ConnectorError(id, "DOWNSTREAM_PROTOCOL_ERROR", message, { hasNoEffect: true });
 }
 
 /** One connector must not keep a catalog of many from being made. */

@@ -22,6 +22,7 @@ import {
   type Rewrite,
   withOwnMiddleware,
 } from "../../calls/middleware.ts";
+import { fromToolId } from "../../catalog/tool-id.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEntry } from "../../catalog/catalog-entry.ts";
 import type { CallOutcome } from "../../contract/ledger.ts";
@@ -122,8 +123,10 @@ export class NestedTools {
     if (known !== undefined || connectors === undefined) return known;
     const tool = toolOf(connectors.tools, name);
     if (tool === undefined) return undefined;
-    const [kind = "", owner = "", own = name] = name.split(":");
-    return { id: name, kind, owner, name: own, tool };
+    const made = fromToolId(name);
+    // The methods of handles are calls of the connectors themselves.
+    if (made === undefined) return { id: name, kind: "connectors", owner: "connectors", name, tool };
+    return { id: name, kind: made.kind, owner: made.owner, name: made.tool, tool };
   }
 
   /** The id behind a name that a program used; the name itself if no tool has it. */
@@ -238,11 +241,12 @@ export class NestedTools {
   }
 }
 
-/** A tool that a handle calls too is called in the same way by its id: its errors say how to mend the call. */
+/** The catalogued tool, also where a handle calls it: the host may have wrapped it. The handle learns what came of it. */
 function toCalledTool({ id, tool }: CatalogEntry, connectors: ConnectorHandles | undefined): AnyTool {
-  const called = connectors === undefined ? undefined : toolOf(connectors.tools, id);
-  const { readOnly, idempotent } = tool;
-  return called === undefined ? toRunTool(tool) : { ...toRunTool(called), readOnly, idempotent };
+  const known = toRunTool(tool);
+  const ofHandle = connectors === undefined ? undefined : toolOf(connectors.tools, id);
+  const { end } = ownMiddlewareOf(ofHandle) ?? {};
+  return end === undefined ? known : withOwnMiddleware(known, { end, ...ownMiddlewareOf(tool) });
 }
 
 /** What a run knows of a tool. The rest belongs to the surface. */

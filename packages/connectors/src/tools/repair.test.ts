@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toRepair } from "./describe-tool.ts";
+import { toRepair } from "./repair.ts";
 
 interface Repair {
   readonly requiredArgs: string[];
