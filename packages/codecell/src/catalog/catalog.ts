@@ -235,7 +235,8 @@ function toDocument({ id, kind, owner, name, tool }: CatalogEntry): SearchDocume
   const { tags = [] } = tool;
   // One tool with a faulty description must not break the search for all.
   const description = typeof tool.description === "string" ? tool.description : "";
-  return { id, kind, owner, name, description, tags, inputSchema: inputSchemaOf(tool) };
+  const title = typeof tool.label === "string" ? { title: tool.label } : {};
+  return { id, kind, owner, name, ...title, description, tags, inputSchema: inputSchemaOf(tool) };
 }
 
 /** Everything about a tool that a model could notice. */

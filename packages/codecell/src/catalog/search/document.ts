@@ -10,6 +10,8 @@ import { isSchemaObject } from "../../contract/schema-object.ts";
 export interface SearchDocument {
   readonly id: string;
   readonly name: string;
+  /** The name as people read it: "Create an issue". */
+  readonly title?: string;
   readonly description: string;
   /** The connector or server that the tool belongs to. */
   readonly owner?: string;
@@ -31,7 +33,7 @@ export function readTexts(document: SearchDocument): Readonly<Record<SearchField
   parameters.read(document.inputSchema, 0);
   return {
     name: document.name,
-    description: document.description,
+    description: document.title === undefined ? document.description : `${document.title}. ${document.description}`,
     parameterNames: parameters.names.join(" "),
     parameterTexts: parameters.texts.join(" "),
     owner: document.owner ?? "",

@@ -1,7 +1,7 @@
 /**
  * Search index: finds the tools that fit a request in words. Runs anywhere.
  *
- * - A tool whose id or name equals the query comes first, whatever else fits.
+ * - A tool whose id, name or title equals the query comes first, whatever else fits.
  * - If nothing fits, the list is empty. The same documents and query give the same results in the same order.
  * - The size of the catalog bounds the time of a search: queries and texts may have any length and content. Building an
  *   index of many tools takes longer, and happens in turns.
@@ -24,7 +24,7 @@ export interface SearchHit {
   readonly id: string;
   /** Scores can be compared only within one list of hits. */
   readonly score: number;
-  /** Whether the query is this tool's id or name. */
+  /** Whether the query is this tool's id, name or title. */
   readonly exact: boolean;
 }
 
@@ -48,6 +48,8 @@ export const DEFAULT_LIMIT = 8;
 const LIKENESS_WEIGHT = 14;
 const LEAST_LIKENESS = 0.25;
 const NONE = -1;
+/** The names by which a document is found: its name, its id and its title. */
+const ENTRIES = 3;
 /** The most characters of a request that are read, unless it is a tool's id; hundreds of words fit. */
 const MAX_QUERY_LENGTH = 2000;
 
@@ -110,13 +112,13 @@ function addLikeness(scores: Float64Array, likeness: Float32Array): void {
   }
 }
 
-/** Finds the documents whose id, or else whose name, equals the query. */
+/** Finds the documents whose id, or else whose name or title, equals the query. */
 function* numberByName(documents: readonly SearchDocument[]): Steps<(query: string) => readonly number[]> {
   const ids = new Map<string, number>();
   // Few names occur twice. So each name has the number of its last entry, and each entry the number of the one before
   // it, instead of a list per name.
   const lastByName = new Map<string, number>();
-  const before = new Int32Array(2 * documents.length);
+  const before = new Int32Array(ENTRIES * documents.length);
   const add = (name: string, entry: number): void => {
     const key = toNameKey(name);
     before[entry] = lastByName.get(key) ?? NONE;
@@ -124,10 +126,11 @@ function* numberByName(documents: readonly SearchDocument[]): Steps<(query: stri
   };
   for (let number = 0; number < documents.length; number += 1) {
     if (number % DOCUMENTS_AT_ONCE === 0) yield;
-    const { id, name } = documents[number]!;
+    const { id, name, title } = documents[number]!;
     ids.set(id, number);
-    add(name, 2 * number);
-    add(id, 2 * number + 1);
+    add(name, ENTRIES * number);
+    add(id, ENTRIES * number + 1);
+    if (title !== undefined) add(title, ENTRIES * number + 2);
   }
   return (query) => {
     const text = query.trim();
@@ -137,7 +140,7 @@ function* numberByName(documents: readonly SearchDocument[]): Steps<(query: stri
     if (key === "") return [];
     const found = new Set<number>();
     for (let entry = lastByName.get(key) ?? NONE; entry !== NONE; entry = before[entry]!)
-      found.add(entry >> 1);
+      found.add(Math.floor(entry / ENTRIES));
     return [...found].toReversed();
   };
 }
