@@ -6,7 +6,7 @@
  * - The policy applies before a tool is catalogued: a denied tool is not in the catalog under any name.
  * - Nothing is computed for a tool before somebody asks for it, so thousands of tools cost little.
  */
-import { inTurns, type Steps } from "../loop/turn.ts";
+import { inTurns, isTurnLong, nextTurn, type Steps } from "../loop/turn.ts";
 import { assertNames, type OptionNames } from "../contract/assert-names.ts";
 import { AGENT_TOOL_KEYS, assertTool, assertToolSet } from "../contract/assert-tools.ts";
 import type { ToolSet } from "../contract/tool.ts";
@@ -68,6 +68,8 @@ export interface Catalog {
    * Finds the tools that fit a request in words, best first. A query that is a tool's name or id finds that tool first.
    */
   search(query: string, options?: SearchOptions): Promise<FoundTool[]>;
+  /** The entries of the tools that `search` finds. */
+  entriesFor(query: string, options?: SearchOptions): Promise<CatalogEntry[]>;
   /** Undefined if the id is not in the catalog. */
   describe(id: string): Promise<ToolDescription | undefined>;
   /** Learns from an outcome what a tool without an output schema returns. Never fails. */
@@ -134,17 +136,27 @@ class SourceCatalog implements Catalog {
     return this.#byId.get(id);
   }
 
-  async search(query: string, { limit = DEFAULT_LIMIT }: SearchOptions = {}): Promise<FoundTool[]> {
+  async search(query: string, options: SearchOptions = {}): Promise<FoundTool[]> {
+    const found: FoundTool[] = [];
+    for (const entry of await this.entriesFor(query, options)) {
+      // Large schemas take milliseconds each.
+      while (isTurnLong()) await nextTurn();
+      found.push({ ...toSummary(entry), signature: this.#signatureOf(entry) });
+    }
+    return found;
+  }
+
+  async entriesFor(
+    query: string,
+    { limit = DEFAULT_LIMIT }: SearchOptions = {},
+  ): Promise<CatalogEntry[]> {
     if (typeof query !== "string") throw new TypeError("Cannot search: the query must be a string");
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`Cannot search: limit is ${String(limit)}, it must be a positive integer`);
     }
     this.#search ??= openSearch(this.entries, this.#setup.embedding);
     const hits = await (await this.#search).search(query, { limit });
-    return hits.flatMap(({ id }) => {
-      const entry = this.#byId.get(id);
-      return entry === undefined ? [] : [{ ...toSummary(entry), signature: this.#signatureOf(entry) }];
-    });
+    return hits.flatMap(({ id }) => this.#byId.get(id) ?? []);
   }
 
   async describe(id: string): Promise<ToolDescription | undefined> {

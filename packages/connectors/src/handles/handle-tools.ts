@@ -98,7 +98,7 @@ export function createHandleTools({ connected, artifacts, result }: HandleToolsS
       const words = parseQuery(one.connector.id, query, LONGEST_QUERY);
       const wanted = parsePage(one.connector.id, page, SEARCH_PAGE);
       const { byId, catalog } = await one.tools.known(signal);
-      const found = await catalog().search(words, { limit: wanted.from + wanted.limit + 1 });
+      const found = await catalog().entriesFor(words, { limit: wanted.from + wanted.limit + 1 });
       const known = found.map(({ id }) => byId.get(id)).filter((tool) => tool !== undefined);
       return toPage(known, wanted, ({ told }) => toToolSummary(told));
     }),
