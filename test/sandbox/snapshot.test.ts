@@ -218,6 +218,12 @@ describe("a restored cell", () => {
   });
 });
 
+/** Of the features that have texts. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  catalog: "[]",
+  connectors: '{"root":"connectors","handles":{}}',
+};
+
 describe("a snapshot is refused, and its worker and neighbours live on", () => {
   const source = "const a = await tools.now({ v: 1 }); console.log(a); return await tools.now({ v: a })";
 
@@ -231,7 +237,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
       `another setting of ${name}`,
       (start) => {
         const { [name]: setting, ...others } = start.features;
-        const given = { [name]: name === "catalog" ? "[]" : true } as FeatureSettings;
+        const given = { [name]: SETTINGS[name] ?? true } as FeatureSettings;
         return { ...start, features: setting === undefined ? { ...others, ...given } : others };
       },
     ]),

@@ -48,6 +48,8 @@ import { LONGEST_MS, within } from "../loop/wait.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
 const SUSPEND_GRACE_MS = 1000;
+/** A replay waits for no tool and for no timer. However short the time of its run was, a busy machine may take longer. */
+const REPLAY_MS = 30_000;
 /** How long a run whose time is up may take to come to rest, in addition to its processor time. */
 const REST_MS = 10_000;
 /** How long a failed run waits for tools that ignore its abort. Whoever waits for the run waits that long too. */
@@ -101,7 +103,9 @@ export class Run {
       },
       () => this.#advance(),
     );
-    this.#deadline = new Deadline(limits.wallTimeMs, () => this.#onDeadline());
+    const isReplay = setup.tools === undefined;
+    const wallTimeMs = isReplay ? Math.max(limits.wallTimeMs, REPLAY_MS) : limits.wallTimeMs;
+    this.#deadline = new Deadline(wallTimeMs, () => this.#onDeadline());
     const listener = {
       onReport: (report: Report) => this.#onReport(report),
       onLost: (loss: Loss, cause?: unknown) =>

@@ -403,6 +403,15 @@ describe("replay", () => {
     expect(cut).toMatchObject(failed("replay_diverged", /the ledger ends while the program still waits/));
   });
 
+  test("a run replays to its end, although that takes longer than its limit", async () => {
+    const source = "let n = 0; for (let i = 0; i < 3e6; i++) n += i % 7; return await tools.echo(n)";
+    const handle = host.start({ source, tools, limits: { wallTimeMs: 60_000 } });
+    const { value } = (await handle.result) as { value: unknown };
+    const ledger = handle.ledger();
+    const hurried = { ...ledger, limits: { ...ledger.limits, wallTimeMs: 10 } };
+    expect(await host.replay(hurried).result).toMatchObject({ status: "completed", value });
+  });
+
   test("a run the host ended replays to the same end", async () => {
     const handle = host.start({
       source: "await tools.hang({})",

@@ -129,11 +129,12 @@ export class SandboxHost implements Host {
     serving: Serving,
     forked?: Pick<Ledger, "source" | "calls">,
   ): RunHandle {
+    const { tools: given = {} } = options;
     const tools = toolsOfRun(options);
     const { header } = past.recorder;
     const errors = this.#errors(header.runId, options);
     const terms = this.#terms(options, errors);
-    const check = ProgramCheck.of(this.#options.check, header, options.tools ?? {}, forked);
+    const check = ProgramCheck.of(this.#options.check, header, given, forked);
     const tooLarge = sourceRefusal(header);
     const refusal = tooLarge ?? this.#refusal(options);
     if (refusal !== undefined) {
@@ -148,9 +149,9 @@ export class SandboxHost implements Host {
 
   resume(options: ResumeOptions): RunHandle {
     assertRun(options, "resume");
-    const { token = "", resolutions = {}, scope = "" } = options;
+    const { token = "", tools: given = {}, resolutions = {}, scope = "" } = options;
     assertSuspended(options, "resume");
-    assertRunTools(options.tools ?? {}, "resume");
+    assertRunTools(given, "resume");
     const tools = toolsOfRun(options);
     assertResolutions(resolutions);
     const serving = resolveServing(options);
