@@ -6,15 +6,8 @@
  *   property of the work.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { threadCpuUs } from "../processor-time.ts";
 import { everyTurn } from "./every-turn.ts";
-
-/** Processor time of this thread in milliseconds. */
-function threadTimeMs(): number {
-  const usage: Partial<Pick<NodeJS.Process, "threadCpuUsage">> & Pick<NodeJS.Process, "cpuUsage"> = process;
-  // Node 22 knows only the time of the whole process, which is more.
-  const { user, system } = usage.threadCpuUsage?.() ?? usage.cpuUsage();
-  return (user + system) / 1000;
-}
 
 /** The work to measure, or a promise of it if its input is made asynchronously, which is not measured. */
 export type Prepared = (() => unknown) | Promise<() => unknown>;
@@ -37,9 +30,9 @@ export async function largestTurnMs(
 async function attemptOnce(work: () => unknown): Promise<number> {
   await nextTurn();
   let largest = 0;
-  let before = threadTimeMs();
+  let before = threadCpuUs() / 1000;
   const look = (): void => {
-    const now = threadTimeMs();
+    const now = threadCpuUs() / 1000;
     largest = Math.max(largest, now - before);
     before = now;
   };
