@@ -47,7 +47,7 @@ const PROGRAM = `
   const through = ReadableStream.from(["x", "y"]).pipeThrough(new TextEncoderStream());
   return [id, (await read).value, (await reader.read()).done, await blob.slice(0, 2).text(), back.get("file").name,
     await back.get("file").text(), await new Response(through).text(), response.headers.get("content-type"), crypto.randomUUID(),
-    structuredClone(blob).size, await new Request("http://a/", { method: "POST", body: blob }).text()];`;
+    structuredClone(blob).size, Buffer.from(id).toString("base64"), await new Request("http://a/", { method: "POST", body: blob }).text()];`;
 
 const ask: ToolSet = { ask: { execute: () => "answer" } };
 
@@ -168,13 +168,15 @@ describe("the check of programs [handles:103]", () => {
       for await (const size of ReadableStream.from(["a"]).pipeThrough(through)) { const one: number = size; void one }
       const { value, done } = await new Blob([]).stream().getReader().read();
       const writer = new WritableStream<string>({ write(chunk) { void chunk.length } }).getWriter(); await writer.write("x");
-      void [request, text, value, done, new CountQueuingStrategy({ highWaterMark: 1 }).size()]`;
+      const buffer: Buffer = Buffer.concat([Buffer.from("aGk=", "base64"), Buffer.from([1]), Buffer.alloc(4, "x")]).slice(0, 5);
+      const size: number = buffer.writeUInt16BE(buffer.readUInt8(0), 1) + Buffer.byteLength("x", "hex"); const hex: string = buffer.toString("hex");
+      void [size, hex, request, text, value, done, new CountQueuingStrategy({ highWaterMark: 1 }).size()]`;
     expect(await adviceOn(good, { webGlobals: true })).toEqual([]);
     const wrong = await adviceOn(
-      "new Blob([]).sise; new Response('').json(1, 2); new FormData().append('a')",
+      "new Blob([]).sise; new Response('').json(1, 2); new FormData().append('a'); Buffer.from('a', 'b64')",
       { webGlobals: true },
     );
-    expect(wrong.length).toBe(3);
+    expect(wrong.length).toBe(4);
   });
 
   test("knows the response of a fetch, and the class only with the feature", async () => {

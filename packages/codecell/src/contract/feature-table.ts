@@ -260,6 +260,7 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
       "CountQueuingStrategy",
       "TextEncoderStream",
       "TextDecoderStream",
+      "Buffer",
     ],
     declarations: "",
     namespaces: {},

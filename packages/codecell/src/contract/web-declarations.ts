@@ -115,10 +115,56 @@ declare class TextDecoderStream {
 }
 `;
 
+const BUFFER = `
+type BufferEncoding = "utf8" | "utf-8" | "hex" | "base64" | "base64url" | "latin1" | "binary" | "ascii" | "utf16le" | "utf-16le" | "ucs2" | "ucs-2";
+interface Buffer extends Uint8Array<ArrayBuffer> {
+  toString(encoding?: BufferEncoding, start?: number, end?: number): string; toJSON(): { type: "Buffer"; data: number[] };
+  write(text: string, offset: number, length: number, encoding?: BufferEncoding): number; write(text: string, offset: number, encoding?: BufferEncoding): number;
+  write(text: string, encoding?: BufferEncoding): number; equals(other: Uint8Array): boolean;
+  compare(other: Uint8Array, targetStart?: number, targetEnd?: number, sourceStart?: number, sourceEnd?: number): -1 | 0 | 1;
+  copy(target: Uint8Array, targetStart?: number, sourceStart?: number, sourceEnd?: number): number; slice(start?: number, end?: number): Buffer;
+  subarray(start?: number, end?: number): Buffer; indexOf(value: string | number | Uint8Array, byteOffset?: number | BufferEncoding, encoding?: BufferEncoding): number;
+  lastIndexOf(value: string | number | Uint8Array, byteOffset?: number | BufferEncoding, encoding?: BufferEncoding): number;
+  includes(value: string | number | Uint8Array, byteOffset?: number | BufferEncoding, encoding?: BufferEncoding): boolean;
+  fill(value: any, offset?: number | BufferEncoding, end?: number | BufferEncoding, encoding?: BufferEncoding): this;
+  swap16(): this; swap32(): this; swap64(): this; ${numberMethods()}
+}
+declare var Buffer: {
+  readonly prototype: Buffer; new (size: number): Buffer; new (memory: ArrayBufferLike, byteOffset?: number, length?: number): Buffer;
+  from(text: string, encoding?: BufferEncoding): Buffer; from(memory: ArrayBufferLike, byteOffset?: number, length?: number): Buffer;
+  from(values: ArrayLike<number> | ArrayBufferView | { valueOf(): unknown } | { type: "Buffer"; data: number[] }): Buffer;
+  of(...bytes: number[]): Buffer; alloc(size: number, fill?: string | number | Uint8Array, encoding?: BufferEncoding): Buffer;
+  allocUnsafe(size: number): Buffer; allocUnsafeSlow(size: number): Buffer; concat(list: readonly Uint8Array[], totalLength?: number): Buffer;
+  byteLength(value: string | ArrayBufferView | ArrayBufferLike, encoding?: BufferEncoding): number; isBuffer(value: unknown): value is Buffer;
+  isEncoding(encoding: unknown): encoding is BufferEncoding; compare(one: Uint8Array, other: Uint8Array): -1 | 0 | 1;
+};
+`;
+
+/** The methods that read and write numbers. */
+function numberMethods(): string {
+  const integers = ["8", "16LE", "16BE", "32LE", "32BE"];
+  const whole = ["Int", "UInt", "Uint"].flatMap((kind) => integers.map((size) => `${kind}${size}`));
+  const bounded = [...whole, "FloatLE", "FloatBE", "DoubleLE", "DoubleBE"];
+  const sized = ["Int", "UInt", "Uint"].flatMap((kind) => [`${kind}LE`, `${kind}BE`]);
+  const big = ["BigInt64", "BigUInt64", "BigUint64"].flatMap((kind) => [`${kind}LE`, `${kind}BE`]);
+  return [
+    ...bounded.map(
+      (one) => `read${one}(offset?: number): number; write${one}(value: number, offset?: number): number;`,
+    ),
+    ...sized.map(
+      (one) =>
+        `read${one}(offset: number, byteLength: number): number; write${one}(value: number, offset: number, byteLength: number): number;`,
+    ),
+    ...big.map(
+      (one) => `read${one}(offset?: number): bigint; write${one}(value: bigint, offset?: number): number;`,
+    ),
+  ].join(" ");
+}
+
 const FETCH = "declare function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;";
 
 /** The declarations of a program with these features; none if it has neither. */
 export function declareWeb({ web, fetch }: WebSettings): string[] {
   if (!web && !fetch) return [];
-  return [TYPES, INTERFACES, ...(web ? [VALUES] : []), ...(fetch ? [FETCH] : [])];
+  return [TYPES, INTERFACES, ...(web ? [VALUES, BUFFER] : []), ...(fetch ? [FETCH] : [])];
 }

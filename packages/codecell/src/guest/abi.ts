@@ -37,7 +37,7 @@ export const HOST = {
 } as const;
 
 /** The parts of the prelude that a cell loads when its program first needs them. */
-export const PART_NAMES = ["body", "streams"] as const;
+export const PART_NAMES = ["body", "streams", "buffer"] as const;
 
 export type PartName = (typeof PART_NAMES)[number];
 

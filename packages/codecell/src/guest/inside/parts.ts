@@ -11,12 +11,14 @@ import { HOST, PART_NAMES, type PartName } from "../abi.ts";
 import type { HostFunction } from "./core.ts";
 import { handOut } from "./handed-out.ts";
 import type { BodyPart } from "./parts/body/main.ts";
+import type { BufferPart } from "./parts/buffer/main.ts";
 import type { StreamsPart } from "./parts/streams/main.ts";
 import { record } from "./primordials.ts";
 
 interface Parts {
   readonly body: BodyPart;
   readonly streams: StreamsPart;
+  readonly buffer: BufferPart;
 }
 
 type MakePart = (handed: readonly unknown[]) => unknown;

@@ -63,6 +63,8 @@ const captured = {
   Date,
   Error,
   EvalError,
+  Float32Array,
+  Float64Array,
   Function,
   Map,
   Number,

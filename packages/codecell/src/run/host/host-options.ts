@@ -139,7 +139,7 @@ export interface StartOptions extends RunOptions {
   /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed. Default: false. */
   readonly mayYield?: boolean;
   /**
-   * Gives the program `Blob`, `File`, `FormData`, `Request`, `Response` and streams: data only, they reach nothing.
+   * Gives the program `Blob`, `File`, `FormData`, `Request`, `Response`, streams and `Buffer`: data only, they reach nothing.
    * Default: true for a program with `connectors`, else false.
    */
   readonly webGlobals?: boolean;

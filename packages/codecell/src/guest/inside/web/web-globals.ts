@@ -1,5 +1,5 @@
 /**
- * Web globals: Blob, streams, requests and their like, for programs with the feature `web`. Runs inside the guest.
+ * Web globals: Blob, streams, requests, Buffer and their like, for programs with the feature `web`. Runs inside the guest.
  *
  * - Each is an accessor until the program first reads it. Then its part of the prelude is loaded, and the global becomes an
  *   ordinary property, as in Node.js. So a program pays only for what it uses.
@@ -19,6 +19,7 @@ const NAMES: readonly (readonly [PartName, string])[] = [
       "WritableStreamDefaultController WritableStreamDefaultWriter TransformStream TransformStreamDefaultController " +
       "ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream",
   ],
+  ["buffer", "Buffer"],
 ];
 
 /** Runs before the program, which therefore cannot have changed what is called here. */
