@@ -1,11 +1,8 @@
 /**
  * What `exec` and `wait` promise: the behaviours of `spec/exec-wait.md`, under their numbers there. Pure data.
  *
- * A proof cites `[exec-wait:<number>]`, and takes the number out of `PENDING` in the same commit.
+ * A proof cites `[exec-wait:<number>]`.
  */
-
-/** Those without a proof yet; the list only shrinks. */
-export const PENDING: readonly number[] = [];
 
 /** The first one is number 1. */
 export const EXEC_WAIT: readonly string[] = [

@@ -1,13 +1,8 @@
 /**
  * What handles of connectors promise: the behaviours of `spec/handles.md`, under their numbers there. Pure data.
  *
- * A proof cites `[handles:<number>]`, and takes the number out of `PENDING_HANDLES` in the same commit.
+ * A proof cites `[handles:<number>]`.
  */
-
-/** Those of this part that have no proof yet, with the reason; the list only shrinks. */
-export const PENDING_HANDLES: Readonly<Record<number, string>> = {
-  103: "The platform globals are made beside this",
-};
 
 export const HANDLES: Readonly<Record<number, string>> = {
   2: "Each backend has a handle under its id, also where the id is no identifier",

@@ -67,6 +67,22 @@ test("a backend is in the catalog and a handle; both call the same tool", async 
   expect(await valueOf(run, code)).toEqual(["mcp:fixture:add", { sum: 3 }, { sum: 3 }, ["a", "b"]]);
 });
 
+test("exec gives programs with handles the web's globals, also after a wait, and no others [handles:103]", async () => {
+  await using run = await prepared();
+  const kinds = "[typeof Blob, typeof ReadableStream, typeof Buffer]";
+  expect(await valueOf(run, `return ${kinds}`)).toEqual(["function", "function", "function"]);
+  const code = `const blob = new Blob(["x"]); await yield_control(); return [await blob.text(), ...${kinds}]`;
+  const waiting = await run.exec({ code });
+  if (waiting.status !== "waiting") throw new Error(JSON.stringify(waiting));
+  expect(await run.wait({ runId: waiting.runId })).toMatchObject({
+    status: "completed",
+    value: ["x", "function", "function", "function"],
+  });
+  const { sources } = await connectTools([fixture]);
+  await using plain = runtime.prepareAgentRun({ config: true, tools: { sources }, context: CONTEXT });
+  expect(await valueOf(plain, `return ${kinds}`)).toEqual(["undefined", "undefined", "undefined"]);
+});
+
 test("a model is told of the handles, and only where there are some", async () => {
   await using run = await prepared();
   const [exec] = run.visibleTools;

@@ -34,10 +34,13 @@ const GIVEN: {
         declarations: "",
         withPolicy: () => undefined as never,
       },
+      // Without this, handles bring the feature `web` along.
+      webGlobals: false,
     },
     '{"root":"connectors","handles":{"desk":"cli:desk:"}}',
   ],
   fetch: [{ fetchPolicy: { allowedOrigins: ["https://example.com"] } }, true],
+  web: [{ webGlobals: true }, true],
 };
 
 const checker = createChecker({ checkTimeMs: 60_000 });
@@ -139,7 +142,9 @@ describe.each(cases)("%s", (name, feature) => {
 
   test("is declared for the check, to programs that have it", async () => {
     const declared = declareFeatures({ [name]: setting }).join("\n");
-    const found = [...declared.matchAll(/^declare (?:const|function) (\w+)/gmu)].map(([, one]) => one);
+    const found = [...declared.matchAll(/^declare (?:const|var|function|class) (\w+)/gmu)].map(
+      ([, one]) => one,
+    );
     expect(found.toSorted()).toEqual([...feature.globals].toSorted());
     const members = Object.entries(feature.namespaces).flatMap(([namespace, functions]) =>
       Object.keys(functions).map((one) => `${namespace}.${one}`),

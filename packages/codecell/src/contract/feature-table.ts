@@ -222,19 +222,8 @@ declare function load_result(ref: string, options?: { from?: number; count?: num
   fetch: {
     setting: "flag",
     globals: ["fetch"],
-    // All properties of a response are read-only, and its class is no global.
-    declarations: `
-interface FetchResponse {
-  readonly ok: boolean; readonly status: number; readonly statusText: string; readonly url: string; readonly redirected: boolean;
-  readonly headers: Headers; readonly bodyUsed: boolean;
-  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>; arrayBuffer(): Promise<ArrayBuffer>;
-  clone(): FetchResponse; toJSON(): object;
-}
-declare function fetch(url: string | URL, init?: {
-  method?: string; headers?: Headers | Iterable<readonly [string, string]> | string[][] | Record<string, string>;
-  body?: string | URLSearchParams | ArrayBufferView | ArrayBufferLike | null; redirect?: "follow" | "manual" | "error";
-  signal?: AbortSignal | null; [option: string]: unknown;
-}): Promise<FetchResponse>;`,
+    // Declared in ./web-declarations.ts.
+    declarations: "",
     namespaces: {},
     listings: [],
     calls: [
@@ -249,5 +238,33 @@ declare function fetch(url: string | URL, init?: {
         isRepeatable: { method: ["GET", "HEAD"] },
       },
     ],
+  },
+  /** Blob, streams, requests and their like: data only. Declared in ./web-declarations.ts, which no guest carries. */
+  web: {
+    setting: "flag",
+    globals: [
+      "Blob",
+      "File",
+      "FormData",
+      "Request",
+      "Response",
+      "ReadableStream",
+      "ReadableStreamDefaultController",
+      "ReadableStreamDefaultReader",
+      "WritableStream",
+      "WritableStreamDefaultController",
+      "WritableStreamDefaultWriter",
+      "TransformStream",
+      "TransformStreamDefaultController",
+      "ByteLengthQueuingStrategy",
+      "CountQueuingStrategy",
+      "TextEncoderStream",
+      "TextDecoderStream",
+      "Buffer",
+    ],
+    declarations: "",
+    namespaces: {},
+    listings: [],
+    calls: [],
   },
 } as const;

@@ -11,6 +11,7 @@ import {
   type GuestFeature,
 } from "./feature-table.ts";
 import { declareHandles, type HandleSetting } from "./handle-setting.ts";
+import { declareWeb } from "./web-declarations.ts";
 
 type Table = typeof FEATURE_TABLE;
 
@@ -131,6 +132,7 @@ export function declareFeatures(settings: FeatureSettings): string[] {
       }
     }
   }
+  declared.push(...declareWeb({ web: settings.web !== undefined, fetch: settings.fetch !== undefined }));
   if (settings.connectors !== undefined) {
     const { root, handles } = JSON.parse(settings.connectors) as HandleSetting;
     declared.push(

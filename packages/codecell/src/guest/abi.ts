@@ -32,7 +32,14 @@ export const HOST = {
   detached: 9,
   /** (): the program returned, and has given up every pending call. */
   over: 10,
+  /** (index in `PART_NAMES`): returns the function that makes the part. */
+  part: 11,
 } as const;
+
+/** The parts of the prelude that a cell loads when its program first needs them. */
+export const PART_NAMES = ["body", "streams", "buffer"] as const;
+
+export type PartName = (typeof PART_NAMES)[number];
 
 /** The index of each function in the array that the prelude returns. */
 export const GUEST = {

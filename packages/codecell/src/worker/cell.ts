@@ -18,6 +18,7 @@ import { BEHIND_NAMES, DETACHED, HOST, NO_CALL, THROWN } from "../guest/abi.ts";
 import type { PreparedSource } from "../source/prepare.ts";
 import { utf8Bytes } from "../value/json-text.ts";
 import { failure, outOfMemory, outOfTime, resultTooLarge, toFault, tooManyCalls } from "./cell-failures.ts";
+import { partBytecode } from "./bytecode.ts";
 import { CellTime, type TimeEnvironment } from "./cell-time.ts";
 import { nameRefusal, originOf, type StartCommand, toGuestStart } from "./cell-start.ts";
 import type { ParkedMemory } from "./image.ts";
@@ -26,7 +27,7 @@ import type { Eventual } from "./platform.ts";
 import { type CellState, isSameProgress, type Snapshot, type SnapshotCodec } from "./snapshot.ts";
 import type { SourceCache } from "./source-cache.ts";
 import { detachedCall, type ThrownError, toFailure } from "./thrown.ts";
-import { type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
+import { type HostAnswer, type HostArguments, type Vm, VmFault, type VmOutcome, type VmOwner } from "./vm.ts";
 import type { VmHolder, VmPool } from "./vm-pool.ts";
 
 /** What a cell needs of its worker. */
@@ -197,7 +198,7 @@ export class Cell implements VmOwner, VmHolder {
     );
   }
 
-  hostCall(kind: number, args: HostArguments): string | undefined {
+  hostCall(kind: number, args: HostArguments): HostAnswer {
     switch (kind) {
       case HOST.call:
         return this.#call(this.#toolNames[args.number(1)], args);
@@ -226,6 +227,8 @@ export class Cell implements VmOwner, VmHolder {
       case HOST.over:
         this.#isLeft = true;
         return undefined;
+      case HOST.part:
+        return partBytecode(args.number(1));
       default:
         throw new VmFault("trap", `The prelude sent an unknown message ${kind}`);
     }

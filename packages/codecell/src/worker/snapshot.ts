@@ -14,6 +14,7 @@
 import { isArrayOf, isCount, isDuration, isRecord } from "../value/shape.ts";
 import { type CellFailure, isCellFailure, isProgress, MAX_SNAPSHOT_BYTES } from "../protocol/messages.ts";
 import type { Progress } from "../contract/ledger.ts";
+import { PARTS_DIGEST } from "../guest/prelude.generated.ts";
 import { GRANULE_BYTES, GRANULE_WORDS, type Image, type ParkedMemory } from "./image.ts";
 import type { Compression } from "../contract/compression.ts";
 import { type Eventual, whenThere, type WorkerPlatform } from "./platform.ts";
@@ -174,7 +175,10 @@ export class SnapshotCodec {
   /** Computes the digest once. */
   #buildDigest(): Eventual<Uint8Array> {
     if (this.#build !== undefined) return this.#build;
-    const taken = this.#platform.digest([encoder.encode(FORMAT), ...this.#image.identity()]);
+    const taken = this.#platform.digest([
+      encoder.encode(`${FORMAT} ${PARTS_DIGEST}`),
+      ...this.#image.identity(),
+    ]);
     return whenThere(taken, (digest) => (this.#build = digest));
   }
 }

@@ -18,9 +18,12 @@ export interface VmOwner {
   readonly clock: number;
   /** Whether guest code must stop now. */
   interrupt(): boolean;
-  /** Takes one message of the prelude. The guest gets the returned text. */
-  hostCall(kind: number, args: HostArguments): string | undefined;
+  /** Takes one message of the prelude. The guest gets the returned text, or what the returned bytecode evaluates to. */
+  hostCall(kind: number, args: HostArguments): HostAnswer;
 }
+
+/** A text, or bytecode of our own. */
+export type HostAnswer = string | Uint8Array | undefined;
 
 export interface HostArguments {
   number(index: number): number;
@@ -145,10 +148,7 @@ export class Vm implements HostArguments {
       undefinedValue: engine.qjs_get_undefined(),
       sourceFile: this.#allocate(`${SOURCE_FILE}\0`).address,
     };
-    const code = engine.wasm_malloc(prelude.length);
-    this.#memory().set(prelude, code);
-    const factory = this.#checked(engine.qjs_eval_bytecode(code, prelude.length));
-    engine.wasm_free(code);
+    const factory = this.#checked(this.#evaluate(prelude));
     const hostName = this.#allocate("host\0");
     const host = engine.qjs_new_host_function(hostName.address, hostName.length - 1, 0);
     const list = this.#checked(this.#invoke(factory, host));
@@ -315,7 +315,19 @@ export class Vm implements HostArguments {
     if (owner === undefined || argc === 0) return this.#engine.qjs_get_undefined();
     this.#argv = argv;
     const answer = owner.hostCall(this.number(0), this);
-    return answer === undefined ? this.#engine.qjs_get_undefined() : this.#newString(answer);
+    if (answer === undefined) return this.#engine.qjs_get_undefined();
+    return typeof answer === "string" ? this.#newString(answer) : this.#evaluate(answer);
+  }
+
+  /** The guest gets an exception, such as a lack of memory, as the exception that it is. */
+  #evaluate(bytecode: Uint8Array): number {
+    const engine = this.#engine;
+    const code = engine.wasm_malloc(bytecode.length);
+    if (code === 0) throw new VmFault("memory", "No memory for a part of the prelude");
+    this.#memory().set(bytecode, code);
+    const value = engine.qjs_eval_bytecode(code, bytecode.length);
+    engine.wasm_free(code);
+    return value;
   }
 
   #track(promise: number, reason: number, isHandled: number): void {

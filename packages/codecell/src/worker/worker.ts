@@ -13,9 +13,9 @@ import { type Answer, type Command, type Report, STATUS } from "../protocol/mess
 import { reportInPieces } from "../protocol/report-pieces.ts";
 import type { WorkerSetup } from "../protocol/worker-setup.ts";
 import type { Delivery } from "../contract/ledger.ts";
-import { PRELUDE_BYTECODE } from "../guest/prelude.generated.ts";
 import type { StartCommand } from "./cell-start.ts";
 import { Cell, type CellEnvironment } from "./cell.ts";
+import { preludeBytecode } from "./bytecode.ts";
 import { Image } from "./image.ts";
 import type { Eventual, WorkerPlatform } from "./platform.ts";
 import { SnapshotCodec } from "./snapshot.ts";
@@ -62,7 +62,7 @@ export function createWorker(
   let heldSince = 0;
   /** Histories of cells that have not started yet. */
   const histories = new Map<number, Delivery[]>();
-  const image = new Image(setup.engine, decodeBase64(PRELUDE_BYTECODE), platform.equal);
+  const image = new Image(setup.engine, preludeBytecode(), platform.equal);
   const environment: CellEnvironment = {
     vms: new VmPool(image, setup.vms, platform.onMemoryDropped),
     sources: new SourceCache(),
@@ -257,13 +257,6 @@ export function createWorker(
   }
 
   return serveAll;
-}
-
-function decodeBase64(text: string): Uint8Array {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
-  return bytes;
 }
 
 /** Adds the commands to the queue, without those of cells that these commands drop. */

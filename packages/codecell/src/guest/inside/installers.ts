@@ -11,6 +11,7 @@ import { installConnectors } from "./calls/connectors.ts";
 import { installYield } from "./calls/yield.ts";
 import type { Installer } from "./guest-core.ts";
 import { installFetch } from "./web/fetch.ts";
+import { installWebGlobals } from "./web/web-globals.ts";
 
 export const INSTALLERS: Readonly<Record<FeatureName, Installer>> = {
   catalog: installCatalog,
@@ -18,4 +19,5 @@ export const INSTALLERS: Readonly<Record<FeatureName, Installer>> = {
   yield: installYield,
   connectors: installConnectors,
   fetch: installFetch,
+  web: installWebGlobals,
 };

@@ -8,12 +8,14 @@ import { HOST } from "../abi.ts";
 import { installAbort } from "./web/abort.ts";
 import { createCore, type HostFunction } from "./core.ts";
 import { harden } from "./harden.ts";
+import { connectParts } from "./parts.ts";
 import { installWorld } from "./world.ts";
 
 declare const host: HostFunction;
 // oxlint-disable-next-line no-unused-vars -- the wrapper returns it
 declare let functions: readonly unknown[];
 
+connectParts(host);
 installWorld((level, text) => {
   host(HOST.log, level, text);
 });

@@ -39,7 +39,7 @@ export const { floor, min, max } = Math;
 export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { now: dateNow } = Date;
 export const { fromCharCode } = String;
-export const { iterator, toStringTag } = Symbol;
+export const { asyncIterator, iterator, toStringTag } = Symbol;
 
 const engine = globalThis as unknown as {
   readonly DOMException: DOMExceptionConstructor;
@@ -63,6 +63,8 @@ const captured = {
   Date,
   Error,
   EvalError,
+  Float32Array,
+  Float64Array,
   Function,
   Map,
   Number,
@@ -117,6 +119,7 @@ export const stringSlice: (text: string, start: number, end?: number) => string 
 export const stringRepeat: (text: string, count: number) => string = uncurryThis(String.prototype.repeat);
 export const stringPadEnd: (text: string, length: number) => string = uncurryThis(String.prototype.padEnd);
 export const stringToLowerCase: (text: string) => string = uncurryThis(String.prototype.toLowerCase);
+export const stringToUpperCase: (text: string) => string = uncurryThis(String.prototype.toUpperCase);
 export const stringNormalize: (text: string, form: string) => string = uncurryThis(
   String.prototype.normalize,
 );
@@ -206,6 +209,11 @@ export const arrayBufferByteLength: Getter<number> = captureGetter(ArrayBuffer.p
 export const dataViewBuffer: Getter<ArrayBuffer> = captureGetter(DataView.prototype, "buffer");
 export const dataViewByteOffset: Getter<number> = captureGetter(DataView.prototype, "byteOffset");
 export const dataViewByteLength: Getter<number> = captureGetter(DataView.prototype, "byteLength");
+
+/** What async iterators inherit from. */
+export const asyncIteratorPrototype: object = getPrototypeOf(
+  getPrototypeOf(getPrototypeOf((async function* () {})()) as object) as object,
+) as object;
 
 export type List<T> = { length: number; [index: number]: T };
 

@@ -21,7 +21,13 @@ import type { RunOptions, StartOptions } from "./host-options.ts";
 export type AnyOptions = RunOptions & Partial<StartOptions>;
 
 /** The options of a run that give features to its program. */
-export type OptionOfFeature = "catalog" | "connectors" | "detachedCalls" | "mayYield" | "fetchPolicy";
+export type OptionOfFeature =
+  | "catalog"
+  | "connectors"
+  | "detachedCalls"
+  | "mayYield"
+  | "fetchPolicy"
+  | "webGlobals";
 
 export interface FeatureOption {
   readonly option: OptionOfFeature;
@@ -89,5 +95,13 @@ export const FEATURE_OPTIONS: FeatureOptions = {
       const policy = fetchPolicy === undefined ? undefined : resolveFetchPolicy(fetchPolicy);
       return (limits) => ({ [FETCH_TOOL]: createFetchTool(policy, limits) });
     },
+  },
+  web: {
+    option: "webGlobals",
+    problem: ({ webGlobals }) =>
+      webGlobals === undefined || typeof webGlobals === "boolean"
+        ? undefined
+        : "webGlobals must be a boolean",
+    isGiven: ({ webGlobals, connectors }) => webGlobals ?? connectors !== undefined,
   },
 };

@@ -138,6 +138,11 @@ export interface StartOptions extends RunOptions {
   readonly limits?: Partial<Limits>;
   /** Gives the program `yield_control(reason?)`, which suspends the run until it is resumed. Default: false. */
   readonly mayYield?: boolean;
+  /**
+   * Gives the program `Blob`, `File`, `FormData`, `Request`, `Response`, streams and `Buffer`: data only, they reach nothing.
+   * Default: true for a program with `connectors`, else false.
+   */
+  readonly webGlobals?: boolean;
   /** What happens to calls that the program has not waited for when it returns. Default: "wait". */
   readonly detachedCalls?: "wait" | "fail";
   /** Gives the program the globals of the catalog profile. Default: the globals of the direct profile. */

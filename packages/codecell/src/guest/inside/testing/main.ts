@@ -9,6 +9,8 @@ import type { HostFunction } from "../core.ts";
 import { harden, isOutOfMemory } from "../harden.ts";
 import { append, at, list, primordial } from "../primordials.ts";
 import { seedRandom } from "../calls/random.ts";
+import { connectParts } from "../parts.ts";
+import { installWebGlobals } from "../web/web-globals.ts";
 import { installWorld } from "../world.ts";
 
 declare const host: HostFunction;
@@ -17,6 +19,7 @@ declare let functions: readonly unknown[];
 
 const calls = createCallWatch();
 const timers = list<() => void>();
+connectParts(host);
 installWorld((level, text) => {
   host(2, level, text);
 });
@@ -39,4 +42,5 @@ functions = [
     calls.watch(0, promise, new primordial.Error());
   },
   (): boolean => calls.unobserved[0] === undefined,
+  installWebGlobals,
 ];

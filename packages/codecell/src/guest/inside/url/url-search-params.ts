@@ -69,7 +69,7 @@ function formDecode(text: string): string {
   return percentDecode(swap(text, PLUS, () => " "));
 }
 
-function parseForm(text: string): List<Pair> {
+export function parseForm(text: string): List<Pair> {
   const pairs = list<Pair>();
   for (let from = 0; from <= text.length;) {
     let end = stringIndexOf(text, "&", from);

@@ -15,11 +15,23 @@ export type SetTimer = (callback: () => void, delayMs: number) => number;
 
 let setTimer: SetTimer;
 let isMaking = false;
+/** A signal that aborts when one of these does. */
+export let combineSignals: (signals: List<AbortSignal>) => AbortSignal;
 let makeSignal: () => AbortSignal;
 let abortSignal: (signal: AbortSignal, reason: unknown) => void;
 /** The reason of a signal's abort. */
 export let reasonOf: (signal: AbortSignal) => unknown;
 export let isSignal: (value: unknown) => value is AbortSignal;
+/** A signal that only `abortWith` aborts. */
+export function createSignal(): AbortSignal {
+  return makeSignal();
+}
+
+export function abortWith(signal: AbortSignal, reason: unknown): void {
+  abortSignal(signal, reason);
+}
+
+export let isAborted: (signal: AbortSignal) => boolean;
 /** Runs the action when the signal aborts; returns false if it has already aborted. */
 export let onAbort: (signal: AbortSignal, action: () => void) => boolean;
 
@@ -34,6 +46,7 @@ export class AbortSignal extends EventTarget {
   readonly #dependents: List<AbortSignal> = list();
 
   static {
+    combineSignals = (signals) => AbortSignal.#combine(signals);
     makeSignal = () => {
       isMaking = true;
       try {
@@ -45,6 +58,7 @@ export class AbortSignal extends EventTarget {
     isSignal = (value): value is AbortSignal =>
       typeof value === "object" && value !== null && #isAborted in value;
     reasonOf = (signal) => signal.#reason;
+    isAborted = (signal) => signal.#isAborted;
     onAbort = (signal, action) => {
       if (signal.#isAborted) return false;
       append(signal.#actions, action);
@@ -114,6 +128,10 @@ export class AbortSignal extends EventTarget {
       if (!isSignal(signal)) throw new TypeError("Cannot combine signals: an item is not an AbortSignal");
       append(given, signal);
     }
+    return combineSignals(given);
+  }
+
+  static #combine(given: List<AbortSignal>): AbortSignal {
     const result = makeSignal();
     for (let i = 0; i < given.length; i += 1) {
       const one = at(given, i);

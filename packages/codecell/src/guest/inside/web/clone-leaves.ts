@@ -27,6 +27,7 @@ import {
   typedArraySet,
   uncurryThis,
 } from "../primordials.ts";
+import { loadedPart } from "../parts.ts";
 import { toText } from "./webidl.ts";
 
 const { ArrayBuffer, DataView, Date, Error, Map, Object, RegExp, Uint8Array } = primordial;
@@ -126,7 +127,12 @@ export function cloneLeaf(source: object, brand: Brand): object {
       return Object(bigintValue(source)) as object;
     case "DOMException":
       return new DOMException(domMessage(source), domName(source));
+    case "Platform": {
+      const blob = loadedPart("body")?.cloneBlob(source);
+      if (blob === undefined) throw refuse("A platform object");
+      return blob;
+    }
     default:
-      throw refuse(`A ${brand === "Platform" ? "platform object" : brand}`);
+      throw refuse(`A ${brand}`);
   }
 }

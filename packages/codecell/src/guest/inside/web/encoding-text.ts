@@ -57,6 +57,21 @@ function binaryText(bytes: Uint8Array, start: number, end: number): string {
   );
 }
 
+/** All bytes as a text of one character per byte. */
+export function latin1Text(bytes: Uint8Array): string {
+  const size = typedArrayLength(bytes);
+  const parts = list<string>();
+  for (let start = 0; start < size; start += CHUNK) {
+    append(parts, binaryText(bytes, start, min(start + CHUNK, size)));
+  }
+  return arrayJoin(parts, "");
+}
+
+/** The bytes of a text whose characters are at most U+00FF. */
+export function latin1Bytes(text: string): Uint8Array {
+  return nativeFromBase64(Uint8Array, btoa(text));
+}
+
 /** The text must be well formed. */
 export function encodeUtf8(text: string): Uint8Array {
   if (text.length <= CHUNK) return encodeChunk(text);

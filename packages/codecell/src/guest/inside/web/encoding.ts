@@ -16,6 +16,8 @@ import {
 } from "./encoding-text.ts";
 import { exposeClass } from "../expose.ts";
 import {
+  apply,
+  create,
   primordial,
   record,
   regExpExec,
@@ -65,9 +67,12 @@ class TextEncoder {
   }
 }
 
-type DecoderOptions = { readonly fatal?: unknown; readonly ignoreBOM?: unknown } | null | undefined;
+export type TextDecoderOptions =
+  | { readonly fatal?: unknown; readonly ignoreBOM?: unknown }
+  | null
+  | undefined;
 
-class TextDecoder {
+export class TextDecoder {
   readonly #encoding: string;
   readonly #fatal: boolean;
   readonly #ignoreBom: boolean;
@@ -76,7 +81,7 @@ class TextDecoder {
   #utf8: Utf8Decoder;
   #utf16: Utf16State = { pending: "", odd: -1 };
 
-  constructor(label: unknown = "utf-8", options: DecoderOptions = undefined) {
+  constructor(label: unknown = "utf-8", options: TextDecoderOptions = undefined) {
     const given = toText(label);
     const trimmed = regExpExec(TRIMMED, stringSlice(given, 0, 256));
     const name = encodings[stringToLowerCase(trimmed === null ? "" : trimmed[0])];
@@ -125,6 +130,14 @@ class TextDecoder {
 }
 
 const NO_BYTES = new Uint8Array(0);
+const { decode } = TextDecoder.prototype;
+const STREAM = create(null) as { stream: boolean };
+STREAM.stream = true;
+
+/** Decodes one chunk with a decoder of ours, whatever the program made of the class. */
+export function decodeWith(decoder: TextDecoder, chunk: unknown, isStream: boolean): string {
+  return apply(decode, decoder, [chunk, isStream ? STREAM : undefined]);
+}
 
 function toBoolean(value: unknown): boolean {
   return !!value;

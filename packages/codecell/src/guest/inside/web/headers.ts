@@ -20,6 +20,7 @@ import {
   list,
   mapDelete,
   mapEntries,
+  mapForEach,
   mapGet,
   mapHas,
   mapNext,
@@ -72,6 +73,12 @@ function toValue(value: unknown): string {
 
 let pairAt: (headers: Headers, index: number) => Pair | undefined;
 
+/** The joined values of a name in lower case. */
+export let getHeader: (headers: Headers, name: string) => string | undefined;
+/** Sets a header that is not there, whatever the guard. */
+export let addMissingHeader: (headers: Headers, name: string, value: string) => void;
+/** Headers with the same pairs, which can be changed. */
+export let copyHeaders: (headers: Headers) => Headers;
 /** Makes headers immutable. */
 export let freezeHeaders: (headers: Headers) => void;
 /** All pairs, sorted by name, with joined values. */
@@ -88,6 +95,20 @@ export class Headers {
       headers.#isFrozen = true;
     };
     pairsOf = (headers) => headers.#sortedPairs();
+    getHeader = (headers, name) => {
+      const values = mapGet(headers.#values, name);
+      return values === undefined ? undefined : arrayJoin(values, ", ");
+    };
+    copyHeaders = (headers) => {
+      const copy = new Headers();
+      mapForEach(headers.#values, (values, name) => {
+        for (let i = 0; i < values.length; i += 1) copy.#append(name, at(values, i));
+      });
+      return copy;
+    };
+    addMissingHeader = (headers, name, value) => {
+      if (!mapHas(headers.#values, name)) headers.#append(name, toValue(value));
+    };
   }
 
   constructor(init: unknown = undefined) {

@@ -1,5 +1,5 @@
 /**
- * Pair iterator: the iterator objects of Headers and URLSearchParams. Runs inside the guest.
+ * Pair iterator: the iterator objects of Headers, URLSearchParams and FormData. Runs inside the guest.
  *
  * - Live: each step asks the target for its pair at the next index.
  */
@@ -11,13 +11,15 @@ import {
   setPrototypeOf,
   toStringTag,
 } from "../primordials.ts";
-import type { Pair } from "./webidl.ts";
 
 const { TypeError } = primordial;
 const iteratorPrototype = getPrototypeOf(getPrototypeOf(new Map().entries()) as object) as object;
 
 export type PairKind = "entries" | "keys" | "values";
-type PairAt<Target> = (target: Target, index: number) => Pair | undefined;
+type PairAt<Target> = (
+  target: Target,
+  index: number,
+) => { readonly name: string; readonly value: unknown } | undefined;
 
 export function createPairIterators<Target>(
   tag: string,

@@ -4,7 +4,7 @@
  * - Iterative: depth costs heap, never stack. Visits properties in the standard's order.
  * - Getters of plain objects run, as the standard says; proxies are refused before any trap can run.
  * - Errors keep name, message, stack and cause. Shared buffers, functions, symbols, promises, weak collections,
- *   generators, and platform objects other than DOMException are refused with DataCloneError.
+ *   generators, and platform objects other than DOMException, Blob and File are refused with DataCloneError.
  * - A transferred buffer is copied, then the original is detached: the guest cannot tell the difference.
  */
 import { brandOf } from "../brands.ts";

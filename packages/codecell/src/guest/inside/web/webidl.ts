@@ -23,6 +23,7 @@ import {
   typedArrayByteLength,
   typedArrayByteOffset,
   typedArrayKind,
+  typedArraySet,
 } from "../primordials.ts";
 
 const { String, TypeError, Uint8Array } = primordial;
@@ -42,6 +43,21 @@ export type Bytes = { readonly array: Uint8Array; readonly length: number };
 
 function bytesAt(buffer: ArrayBuffer, offset: number, length: number): Bytes {
   return { array: new Uint8Array(buffer, offset, length), length };
+}
+
+/** Whether the value is an ArrayBuffer or a view of one. */
+export function isBytes(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  if (typedArrayKind(value) !== undefined) return true;
+  const brand = brandOf(value);
+  return brand === "ArrayBuffer" || brand === "SharedArrayBuffer" || brand === "DataView";
+}
+
+/** A copy of the bytes that nobody else can change. */
+export function copyBytes({ array, length }: Bytes): Uint8Array {
+  const copy = new Uint8Array(length);
+  typedArraySet(copy, array);
+  return copy;
 }
 
 /** The bytes of an ArrayBuffer or a view, not copied. */
