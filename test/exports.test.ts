@@ -121,6 +121,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "openapi",
       "set",
       "toToolSource",
+      "vaultTokens",
     ],
     "./testing": ["testConnector"],
   },

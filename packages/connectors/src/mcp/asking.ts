@@ -5,6 +5,7 @@
  */
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
+import type { Pauses } from "../backend/pauses.ts";
 import type { ConnectorError } from "../contract/connector-error.ts";
 import type { Connection } from "./connection.ts";
 import type { Asked, Failures } from "./failures.ts";
@@ -23,6 +24,7 @@ export interface AskingOptions {
   readonly settings: McpSettings;
   readonly link: Link;
   readonly failures: Failures;
+  readonly pauses: Pauses;
 }
 
 export class Asking {
@@ -56,8 +58,8 @@ export class Asking {
   }
 
   #once<T>(connection: Connection, { what, timeoutMs, signal, ask }: Question<T>): Promise<T> {
-    const { id } = this.#options.settings;
-    return bounded({ connector: id, what, timeoutMs, signal }, (told) => {
+    const { settings, pauses } = this.#options;
+    return bounded({ connector: settings.id, what, timeoutMs, signal, pauses }, (told) => {
       if (!connection.isOpen) throw new SdkError(SdkErrorCode.NotConnected, "The connection has ended");
       return ask(connection, told);
     });

@@ -19,15 +19,19 @@ import {
 } from "@modelcontextprotocol/client";
 import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { ChangedList, Facts } from "../contract/connector.ts";
+import { ConnectorError } from "../contract/connector-error.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { ProcessEndError } from "./failures.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { ListBounds, type ListName } from "./list-bounds.ts";
+import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { ProcessTransport } from "./process-transport.ts";
 
 export interface ConnectOptions {
   readonly settings: McpSettings;
+  /** Absent: the server is asked with what the configuration has. */
+  readonly oauth: OAuth | undefined;
   /** Ends the attempt. */
   readonly signal: AbortSignal;
   /** The server is known to speak the older protocol, or to die when it is asked for the newer one. */
@@ -180,8 +184,8 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     if (!(error instanceof SdkHttpError) || !isForOlder(error.status)) throw error;
     try {
       return await connectUrl(options, "sse");
-    } catch {
-      throw error;
+    } catch (again) {
+      throw again instanceof ConnectorError ? again : error;
     }
   }
 }
@@ -216,10 +220,27 @@ function isClosed(error: unknown): boolean {
 async function connectUrl(options: ConnectOptions, kind: "http" | "sse"): Promise<Connection> {
   const { address, responseBytes } = options.settings;
   if (address.kind !== "url") throw new TypeError("The server has no url");
-  const init = { fetch: boundedFetch(responseBytes), requestInit: { headers: { ...address.headers } } };
+  const plain = boundedFetch(responseBytes);
+  const sent = options.oauth?.through(plain) ?? plain;
+  // Of what a fetch throws the client of the older events tells only the words.
+  let refusal: ConnectorError | undefined;
+  const init = {
+    fetch: async (url: string | URL, request?: RequestInit) => {
+      try {
+        return await sent(url, request);
+      } catch (error) {
+        if (error instanceof ConnectorError) refusal = error;
+        throw error;
+      }
+    },
+    requestInit: { headers: { ...address.headers } },
+  };
   if (kind === "sse") {
     const transport = new SSEClientTransport(address.url, init);
-    return connectWith(options, transport, { transport: "sse", hasSession: () => false });
+    const way = { transport: "sse", hasSession: () => false } as const;
+    return connectWith(options, transport, way).catch((error: unknown) => {
+      throw refusal ?? error;
+    });
   }
   const transport = new HttpTransport(address.url, init);
   return connectWith(options, transport, {

@@ -8,6 +8,7 @@ import { ProtocolError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
 import { CachedList } from "../backend/cached-list.ts";
 import type { Hidden } from "../backend/hidden-texts.ts";
+import { Pauses } from "../backend/pauses.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -27,6 +28,7 @@ import { Failures } from "./failures.ts";
 import { Link } from "./link.ts";
 import { type ListedTool, listedTools } from "./listed.ts";
 import { McpContext } from "./mcp-context.ts";
+import { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { inTurns } from "./progress.ts";
 import { parsedText, textOf, toolOutput } from "./tool-output.ts";
@@ -47,6 +49,7 @@ export class McpConnector implements Connector {
   readonly #hidden: Hidden;
   readonly #link: Link;
   readonly #asking: Asking;
+  readonly #pauses = new Pauses();
   readonly #tools: CachedList<ListedTool>;
   readonly #context: McpContext;
   readonly #listeners = new Set<(list: ChangedList) => void>();
@@ -66,17 +69,19 @@ export class McpConnector implements Connector {
     this.#link = new Link({
       settings,
       failures: this.#failures,
+      oauth: this.#oauth(hidden),
+      pauses: this.#pauses,
       onNotice: (list) => this.#forget(list),
       onReopen: () => {
         for (const list of ["tools", "resources", "prompts"] as const) this.#forget(list);
       },
     });
-    this.#asking = new Asking({ settings, link: this.#link, failures: this.#failures });
+    const shared = { settings, failures: this.#failures, pauses: this.#pauses };
+    this.#asking = new Asking({ ...shared, link: this.#link });
     this.#tools = new CachedList({ ttlMs: listTtlMs, load: (signal) => this.#load(signal) });
     this.#context = new McpContext({
-      settings,
+      ...shared,
       asking: this.#asking,
-      failures: this.#failures,
       onRead: (list) => this.#changed.delete(list),
     });
     this.context = this.#context;
@@ -166,6 +171,19 @@ export class McpConnector implements Connector {
     );
   }
 
+  #oauth(hidden: Hidden): OAuth | undefined {
+    const { id, address, startTimeoutMs } = this.#settings;
+    if (address.kind !== "url" || address.oauth === undefined) return undefined;
+    return new OAuth({
+      id,
+      server: address.url,
+      settings: address.oauth,
+      hidden,
+      pauses: this.#pauses,
+      timeoutMs: startTimeoutMs,
+    });
+  }
+
   /** The server may have a tool that is not in the list we know: whoever asks for one gets a new list. */
   async #tool(name: string, signal: AbortSignal): Promise<ListedTool> {
     const find = async (): Promise<ListedTool | undefined> =>
@@ -184,7 +202,14 @@ export class McpConnector implements Connector {
     // A list may need a connection first, and that one a second attempt.
     const timeoutMs = 2 * startTimeoutMs;
     return bounded(
-      { connector: id, what: "listing the tools", timeoutMs, signal, lateCode: "SERVER_START_TIMEOUT" },
+      {
+        connector: id,
+        what: "listing the tools",
+        timeoutMs,
+        signal,
+        lateCode: "SERVER_START_TIMEOUT",
+        pauses: this.#pauses,
+      },
       (told) => this.#tools.get({ signal: told }),
     );
   }

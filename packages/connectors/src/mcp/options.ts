@@ -8,6 +8,7 @@ import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { SecretOptions } from "../secrets/door.ts";
+import { type McpOAuthOptions, type OAuthSettings, resolveOAuth } from "./oauth/options.ts";
 import type { ServerProcess } from "./process-transport.ts";
 
 interface McpCommonOptions extends SecretOptions {
@@ -42,13 +43,20 @@ export interface McpProcessOptions extends McpCommonOptions {
 export interface McpUrlOptions extends McpCommonOptions {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How to log in, where the server wants that. */
+  readonly oauth?: McpOAuthOptions;
 }
 
 export type McpOptions = McpProcessOptions | McpUrlOptions;
 
 export type McpAddress =
   | { readonly kind: "process"; readonly server: ServerProcess }
-  | { readonly kind: "url"; readonly url: URL; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly kind: "url";
+      readonly url: URL;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly oauth: OAuthSettings | undefined;
+    };
 
 export interface McpSettings {
   readonly id: string;
@@ -74,7 +82,7 @@ const COMMON = [
   "trusted",
 ];
 const PROCESS = ["command", "args", "env", "cwd"];
-const URL_NAMES = ["url", "headers"];
+const URL_NAMES = ["url", "headers", "oauth"];
 
 /** The longest time that a timer can wait. */
 const LONGEST_MS = 2_147_483_647;
@@ -126,7 +134,7 @@ function processOf({ command, args = [], env = {}, cwd }: McpProcessOptions, wro
   return { kind: "process", server: { command, args: [...args], env: { ...env }, cwd } };
 }
 
-function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
+function urlOf({ url, headers = {}, oauth }: McpUrlOptions, wrong: Wrong): McpAddress {
   const parsed = URL.parse(String(url)) ?? wrong('"url" has to be a URL');
   if (!/^https?:$/u.test(parsed.protocol)) wrong('"url" has to begin with http: or https:');
   if (parsed.username !== "" || parsed.password !== "")
@@ -138,7 +146,8 @@ function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
       wrong(`"headers.${name}" is no header`);
     }
   }
-  return { kind: "url", url: parsed, headers: { ...headers } };
+  const settings = oauth === undefined ? undefined : resolveOAuth(oauth, { url: parsed, headers }, wrong);
+  return { kind: "url", url: parsed, headers: { ...headers }, oauth: settings };
 }
 
 /** Credentials may change without another service being there: those in arguments and in a query do not count. */
