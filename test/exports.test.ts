@@ -123,6 +123,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "openapi",
       "set",
       "toToolSource",
+      "vaultTokens",
     ],
     "./testing": ["testConnector"],
   },

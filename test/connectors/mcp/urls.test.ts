@@ -199,7 +199,7 @@ describe("a server", () => {
     const server = await serve((_, response) => void response.writeHead(401).end());
     expect(await errorOf(connect(server).check(nobody))).toMatchObject({
       code: "AUTH_REQUIRED",
-      message: '"web" wants credentials (HTTP 401): configure its headers',
+      message: '"web" wants credentials (HTTP 401): configure its headers, or oauth',
     });
     const headers = { authorization: "Bearer secret" };
     expect(await errorOf(connect(server, { headers }).check(nobody))).toMatchObject({ code: "AUTH_FAILED" });

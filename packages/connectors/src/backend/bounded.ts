@@ -6,6 +6,7 @@
  * - What fails after that is ignored: the answer was given.
  */
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
+import type { Pauses } from "./pauses.ts";
 
 export interface Bound {
   /** The id of the connector. */
@@ -16,10 +17,12 @@ export interface Bound {
   readonly signal: AbortSignal;
   /** What it means that the time is over; `TOOL_CALL_TIMEOUT` unless said. */
   readonly lateCode?: ConnectorErrorCode;
+  /** When the time stands still. */
+  readonly pauses?: Pauses | undefined;
 }
 
 export async function bounded<T>(bound: Bound, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { connector, what, timeoutMs, signal, lateCode = "TOOL_CALL_TIMEOUT" } = bound;
+  const { connector, what, timeoutMs, signal, lateCode = "TOOL_CALL_TIMEOUT", pauses } = bound;
   const aborted = (): ConnectorError =>
     new ConnectorError(connector, "CALL_ABORTED", `Stopped ${what}: nobody waits for it any more`, {
       cause: signal.reason,
@@ -33,14 +36,20 @@ export async function bounded<T>(bound: Bound, work: (signal: AbortSignal) => Pr
   };
   const onAbort = (): void => end(aborted());
   signal.addEventListener("abort", onAbort, { once: true });
-  const timer = setTimeout(() => {
+  const late = (): void => {
     const message = `Stopped ${what}: "${connector}" gave no answer within ${timeoutMs} ms`;
     end(new ConnectorError(connector, lateCode, message));
-  }, timeoutMs);
+  };
+  const stop = pauses === undefined ? timer(timeoutMs, late) : pauses.timer(timeoutMs, late);
   try {
     return await Promise.race([work(controller.signal), ended.promise]);
   } finally {
-    clearTimeout(timer);
+    stop();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function timer(ms: number, late: () => void): () => void {
+  const timeout = setTimeout(late, ms);
+  return () => clearTimeout(timeout);
 }

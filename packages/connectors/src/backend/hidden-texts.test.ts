@@ -164,3 +164,34 @@ describe("hidden texts", () => {
     }
   });
 });
+
+describe("texts that are learnt later", () => {
+  test("are hidden from then on, in every form, in texts and in bytes", () => {
+    const hidden = new HiddenTexts(["given-secret"]);
+    expect(hidden.hide("learnt-secret")).toBe("learnt-secret");
+    hidden.learn(["learnt-secret", "short"]);
+    expect(hidden.hide(`given-secret ${base64("xlearnt-secret")} learnt-secret short`)).toMatch(
+      /^\[hidden\] [^ ]*\[hidden\][^ ]* \[hidden\] short$/u,
+    );
+    expect(hideAtOnce(new Bytes(Buffer.from("learnt-secret")), hidden).bytes).toEqual(
+      new Uint8Array(Buffer.from("*".repeat(13))),
+    );
+  });
+
+  test("make hidden what had nothing to hide", () => {
+    const hidden = new HiddenTexts([]);
+    expect(hidden.isEmpty).toBe(true);
+    hidden.learn(["learnt-secret"]);
+    expect(hidden.isEmpty).toBe(false);
+    expect(hidden.longest).toBeGreaterThan(12);
+  });
+
+  test("are the newest ones, and what was given stays", () => {
+    const hidden = new HiddenTexts(["given-secret"]);
+    const learnt = Array.from({ length: 40 }, (_, index) => `learnt-secret-${index}-`);
+    for (const one of learnt) hidden.learn([one, "again-and-again"]);
+    expect(hidden.hide(learnt[0] ?? "")).toBe(learnt[0]);
+    for (const one of [...learnt.slice(-20), "again-and-again", "given-secret"])
+      expect(hidden.hide(one)).toBe("[hidden]");
+  });
+});

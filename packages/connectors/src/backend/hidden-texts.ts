@@ -1,6 +1,6 @@
 /**
- * Runs on the host. HiddenTexts: the texts that a connector was given and that nobody may read, such as credentials. They
- * are taken out of whatever its backend says: this is the one mechanism of all kinds.
+ * Runs on the host. HiddenTexts: the texts that a connector was given, or learnt, and that nobody may read, such as
+ * credentials. They are taken out of whatever its backend says: this is the one mechanism of all kinds.
  *
  * - A text is found as it is; percent-encoded, or escaped as JSON, JavaScript and HTML do, in any mix and three layers
  *   deep; in hexadecimal; and in base64, also as a part of what was encoded.
@@ -48,24 +48,56 @@ interface Span {
   readonly name: string;
 }
 
-export class HiddenTexts {
-  readonly #needles: readonly Needle[];
-  readonly #byteNeedles: readonly Needle[];
-  /** No form of a hidden text has more characters. */
+/** Of the texts that were learnt the newest are kept: what a token was that others have replaced opens nothing. */
+const MOST_LEARNT = 24;
+
+interface Needles {
+  readonly inText: readonly Needle[];
+  readonly inBytes: readonly Needle[];
   readonly longest: number;
+}
+
+export class HiddenTexts {
+  readonly #given: Needles;
+  /** In the order in which they were learnt. */
+  readonly #learnt = new Map<string, Needles>();
+  #all: Needles;
 
   constructor(texts: Iterable<string | HiddenText>) {
     const given = [...texts].map((one) => (typeof one === "string" ? { text: one } : one));
-    const hidden = given.filter(({ text, isAnyLength = false }) =>
-      isAnyLength ? text !== "" : text.length >= SHORTEST,
+    this.#given = searchedFor(
+      given.filter(({ text, isAnyLength = false }) => (isAnyLength ? text !== "" : text.length >= SHORTEST)),
     );
-    this.#needles = needlesOf(hidden, ({ text }) => needleTexts(text));
-    this.#byteNeedles = needlesOf(hidden, ({ text }) => byteFormsOf(text));
-    this.longest = Math.max(0, ...this.#needles.map(({ text }) => text.length * LONGEST_ESCAPE));
+    this.#all = this.#given;
+  }
+
+  /** No form of a hidden text has more characters. */
+  get longest(): number {
+    return this.#all.longest;
+  }
+
+  /** Hides more, such as the tokens that a login brought. From now on: what was given out before is not looked at again. */
+  learn(texts: Iterable<string>): void {
+    for (const text of texts) {
+      if (text.length < SHORTEST) continue;
+      const known = this.#learnt.get(text) ?? searchedFor([{ text }]);
+      this.#learnt.delete(text);
+      this.#learnt.set(text, known);
+    }
+    for (const oldest of this.#learnt.keys()) {
+      if (this.#learnt.size <= MOST_LEARNT) break;
+      this.#learnt.delete(oldest);
+    }
+    const parts = [this.#given, ...this.#learnt.values()];
+    this.#all = {
+      inText: parts.flatMap(({ inText }) => inText),
+      inBytes: parts.flatMap(({ inBytes }) => inBytes),
+      longest: Math.max(...parts.map(({ longest }) => longest)),
+    };
   }
 
   get isEmpty(): boolean {
-    return this.#needles.length === 0;
+    return this.#all.inText.length === 0;
   }
 
   hide(text: string): string {
@@ -75,7 +107,7 @@ export class HiddenTexts {
   /** The same, window by window. */
   *hiding(text: string): Generator<undefined, string, undefined> {
     if (this.isEmpty) return text;
-    const spans = yield* spansOf(text, this.#needles, this.longest);
+    const spans = yield* spansOf(text, this.#all.inText, this.longest);
     return spans.length === 0 ? text : shownOf(text, spans, 0);
   }
 
@@ -84,7 +116,7 @@ export class HiddenTexts {
    * is.
    */
   hideCut(text: string, cut: { readonly start?: boolean; readonly end?: boolean }): string {
-    const spans = finished(spansOf(text, this.#needles, this.longest));
+    const spans = finished(spansOf(text, this.#all.inText, this.longest));
     const first = cut.start === true ? Math.min(this.longest, text.length) : 0;
     const last = cut.end === true ? Math.max(first, text.length - this.longest) : text.length;
     const from = Math.min(first, ...spans.filter((one) => one.to > first).map((one) => one.from));
@@ -100,7 +132,7 @@ export class HiddenTexts {
     if (this.isEmpty) return bytes;
     const { buffer, byteOffset, byteLength } = bytes;
     const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
-    const spans = yield* spansOf(text, this.#byteNeedles, this.longest);
+    const spans = yield* spansOf(text, this.#all.inBytes, this.longest);
     if (spans.length === 0) return bytes;
     const copy = new Uint8Array(bytes);
     for (const { from, to } of spans) copy.fill(ASTERISK, from, to);
@@ -116,6 +148,15 @@ export function finished<T>(steps: Generator<undefined, T, undefined>): T {
     const { done, value } = steps.next();
     if (done === true) return value;
   }
+}
+
+function searchedFor(hidden: readonly HiddenText[]): Needles {
+  const inText = needlesOf(hidden, ({ text }) => needleTexts(text));
+  return {
+    inText,
+    inBytes: needlesOf(hidden, ({ text }) => byteFormsOf(text)),
+    longest: Math.max(0, ...inText.map(({ text }) => text.length * LONGEST_ESCAPE)),
+  };
 }
 
 function needlesOf(hidden: readonly HiddenText[], forms: (one: HiddenText) => Iterable<string>): Needle[] {

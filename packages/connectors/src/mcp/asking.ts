@@ -5,11 +5,13 @@
  */
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
+import type { Pauses } from "../backend/pauses.ts";
 import type { ConnectorError } from "../contract/connector-error.ts";
 import type { Connection } from "./connection.ts";
 import type { Asked, Failures } from "./failures.ts";
 import type { Link } from "./link.ts";
 import type { McpSettings } from "./options.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface Question<T> extends Asked {
   readonly signal: AbortSignal;
@@ -23,6 +25,8 @@ export interface AskingOptions {
   readonly settings: McpSettings;
   readonly link: Link;
   readonly failures: Failures;
+  readonly pauses: Pauses;
+  readonly questions: Questions;
 }
 
 export class Asking {
@@ -56,11 +60,13 @@ export class Asking {
   }
 
   #once<T>(connection: Connection, { what, timeoutMs, signal, ask }: Question<T>): Promise<T> {
-    const { id } = this.#options.settings;
-    return bounded({ connector: id, what, timeoutMs, signal }, (told) => {
-      if (!connection.isOpen) throw new SdkError(SdkErrorCode.NotConnected, "The connection has ended");
-      return ask(connection, told);
-    });
+    const { settings, pauses, questions } = this.#options;
+    return questions.during(() =>
+      bounded({ connector: settings.id, what, timeoutMs, signal, pauses }, (told) => {
+        if (!connection.isOpen) throw new SdkError(SdkErrorCode.NotConnected, "The connection has ended");
+        return ask(connection, told);
+      }),
+    );
   }
 }
 

@@ -19,15 +19,24 @@ import {
 } from "@modelcontextprotocol/client";
 import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { ChangedList, Facts } from "../contract/connector.ts";
+import { ConnectorError } from "../contract/connector-error.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { ProcessEndError } from "./failures.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { ListBounds, type ListName } from "./list-bounds.ts";
+import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { ProcessTransport } from "./process-transport.ts";
+import type { Logs } from "./questions/logs.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface ConnectOptions {
   readonly settings: McpSettings;
+  /** Absent: the server is asked with what the configuration has. */
+  readonly oauth: OAuth | undefined;
+  readonly questions: Questions;
+  /** Absent: nobody hears what the server logs. */
+  readonly logs: Logs | undefined;
   /** Ends the attempt. */
   readonly signal: AbortSignal;
   /** The server is known to speak the older protocol, or to die when it is asked for the newer one. */
@@ -180,8 +189,8 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     if (!(error instanceof SdkHttpError) || !isForOlder(error.status)) throw error;
     try {
       return await connectUrl(options, "sse");
-    } catch {
-      throw error;
+    } catch (again) {
+      throw again instanceof ConnectorError ? again : error;
     }
   }
 }
@@ -216,10 +225,27 @@ function isClosed(error: unknown): boolean {
 async function connectUrl(options: ConnectOptions, kind: "http" | "sse"): Promise<Connection> {
   const { address, responseBytes } = options.settings;
   if (address.kind !== "url") throw new TypeError("The server has no url");
-  const init = { fetch: boundedFetch(responseBytes), requestInit: { headers: { ...address.headers } } };
+  const plain = boundedFetch(responseBytes);
+  const sent = options.oauth?.through(plain) ?? plain;
+  // Of what a fetch throws the client of the older events tells only the words.
+  let refusal: ConnectorError | undefined;
+  const init = {
+    fetch: async (url: string | URL, request?: RequestInit) => {
+      try {
+        return await sent(url, request);
+      } catch (error) {
+        if (error instanceof ConnectorError) refusal = error;
+        throw error;
+      }
+    },
+    requestInit: { headers: { ...address.headers } },
+  };
   if (kind === "sse") {
     const transport = new SSEClientTransport(address.url, init);
-    return connectWith(options, transport, { transport: "sse", hasSession: () => false });
+    const way = { transport: "sse", hasSession: () => false } as const;
+    return connectWith(options, transport, way).catch((error: unknown) => {
+      throw refusal ?? error;
+    });
   }
   const transport = new HttpTransport(address.url, init);
   return connectWith(options, transport, {
@@ -247,7 +273,7 @@ interface Way {
 }
 
 async function connectWith(
-  { settings, signal, isOld, onNotice, onEnd }: ConnectOptions,
+  { settings, questions, logs, signal, isOld, onNotice, onEnd }: ConnectOptions,
   transport: Transport,
   way: Way,
 ): Promise<Connection> {
@@ -258,7 +284,9 @@ async function connectWith(
     way.settled?.(message);
     bounds.see(message);
   };
-  const client = new Client(CLIENT, clientOptions(settings));
+  const client = new Client(CLIENT, clientOptions(settings, questions));
+  questions.attach(client);
+  logs?.attach(client);
   for (const list of ["tools", "resources", "prompts"] as const)
     client.setNotificationHandler(NOTICES[list], () => onNotice(list));
   const stop = (): void => void transport.close().catch(() => {});
@@ -275,6 +303,9 @@ async function connectWith(
   } finally {
     signal.removeEventListener("abort", stop);
   }
+  // In the newer protocol each request says what it wants to hear.
+  if (logs !== undefined && client.getProtocolEra() !== "modern" && client.getServerCapabilities()?.logging)
+    await client.setLoggingLevel(logs.level, requestOptions(signal)).catch(() => {});
   return new Connection(client, bounds, {
     transport: way.transport,
     hasSession: way.hasSession(),
@@ -283,13 +314,12 @@ async function connectWith(
   });
 }
 
-function clientOptions({ address, startTimeoutMs }: McpSettings): ClientOptions {
+function clientOptions({ address, startTimeoutMs }: McpSettings, questions: Questions): ClientOptions {
   // A process that says nothing to the newer protocol's question has as much time left for the older one.
   const timeoutMs = address.kind === "process" ? startTimeoutMs / 2 : NO_TIMEOUT_MS;
   return {
-    // What a host may offer to servers (elicitation, sampling, roots) is declared here, with its handlers.
-    capabilities: {},
-    inputRequired: { autoFulfill: false },
+    capabilities: questions.capabilities,
+    inputRequired: { autoFulfill: questions.areAnswered },
     listMaxPages: MAX_PAGES,
     // Outputs are validated where calls are made, in a bounded number of steps, and schemas are never compiled.
     jsonSchemaValidator: { getValidator: () => accept },

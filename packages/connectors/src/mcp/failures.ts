@@ -5,7 +5,14 @@
  *   the host sees. Words of the server are told, without what is hidden.
  */
 import type { Json } from "codecell";
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+} from "@modelcontextprotocol/client";
 import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
 import { faultOf } from "./faults.ts";
@@ -86,6 +93,7 @@ export class Failures {
     }
     if (error instanceof ProcessEndError) return this.#process(error);
     if (error instanceof ProtocolError) return this.#refusal(error, asked);
+    if (error instanceof InsufficientScopeError) return this.#status(error, 403, what);
     if (error instanceof SdkHttpError) return this.#status(error, error.status, what);
     if (error instanceof SseError && error.code !== undefined) return this.#status(error, error.code, what);
     if (error instanceof SdkError) return this.#sdk(error, asked);
@@ -113,9 +121,14 @@ export class Failures {
   #status(error: Error, status: number, what: string): ConnectorError {
     const { id, address } = this.#settings;
     const options = { cause: error, hasNoEffect: status >= 400 && status < 500 };
-    const hasCredentials = address.kind === "url" && Object.keys(address.headers).length > 0;
+    const hasCredentials =
+      address.kind === "url" && (address.oauth !== undefined || Object.keys(address.headers).length > 0);
     if (status === 401 && !hasCredentials)
-      return this.of("AUTH_REQUIRED", `"${id}" wants credentials (HTTP 401): configure its headers`, options);
+      return this.of(
+        "AUTH_REQUIRED",
+        `"${id}" wants credentials (HTTP 401): configure its headers, or oauth`,
+        options,
+      );
     if (status === 401 || status === 403)
       return this.of(
         "AUTH_FAILED",
@@ -149,6 +162,12 @@ export class Failures {
     if (code === SdkErrorCode.NotConnected) return this.gone(what, { ...options, hasNoEffect: true });
     if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.SendFailed)
       return this.gone(what, options);
+    // What the server asked in the middle of its answer.
+    const { method } = (error.data ?? {}) as { readonly method?: unknown };
+    if (code === SdkErrorCode.CapabilityNotSupported && method !== undefined)
+      return this.#notHandedOn(what, options);
+    if (code === SdkErrorCode.InputRequiredRoundsExceeded)
+      return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: "${id}" asks without end`, options);
     if (code === SdkErrorCode.RequestTimeout)
       return this.of("TOOL_CALL_TIMEOUT", `Stopped ${what}: "${id}" gave no answer in time`, options);
     if (
@@ -156,17 +175,18 @@ export class Failures {
       code === SdkErrorCode.MethodNotSupportedByProtocolVersion
     )
       return this.of("UNSUPPORTED_CAPABILITY", `"${id}" does not offer ${what}`, options);
-    if (code === SdkErrorCode.UnsupportedResultType)
-      return this.of(
-        "UNSUPPORTED_OPERATION",
-        `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`,
-        options,
-      );
+    if (code === SdkErrorCode.UnsupportedResultType) return this.#notHandedOn(what, options);
     if (code === SdkErrorCode.ListPaginationExceeded)
       return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: the list of "${id}" has no end`, options);
     if (code === SdkErrorCode.EraNegotiationFailed)
       return error.cause === undefined ? this.gone(what, options) : this.from(error.cause, asked);
     return this.#nonsense(what, error);
+  }
+
+  #notHandedOn(what: string, options: { readonly cause: unknown }): ConnectorError {
+    const { id } = this.#settings;
+    const message = `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`;
+    return this.of("UNSUPPORTED_OPERATION", message, options);
   }
 
   gone(what: string, options: { readonly cause?: unknown; readonly hasNoEffect?: boolean }): ConnectorError {

@@ -7,15 +7,23 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { bounded } from "../backend/bounded.ts";
+import type { Pauses } from "../backend/pauses.ts";
 import type { ChangedList } from "../contract/connector.ts";
 import type { ConnectorError } from "../contract/connector-error.ts";
 import { type Connection, connect } from "./connection.ts";
 import { type Failures, ProcessEndError } from "./failures.ts";
+import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
+import type { Logs } from "./questions/logs.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface LinkOptions {
   readonly settings: McpSettings;
   readonly failures: Failures;
+  readonly oauth: OAuth | undefined;
+  readonly pauses: Pauses;
+  readonly questions: Questions;
+  readonly logs: Logs | undefined;
   readonly onNotice: (list: ChangedList) => void;
   /** The server is there again: it may be another version of itself. */
   readonly onReopen: () => void;
@@ -56,6 +64,7 @@ export class Link implements AsyncDisposable {
         timeoutMs: startTimeoutMs,
         signal,
         lateCode: "SERVER_START_TIMEOUT",
+        pauses: this.#options.pauses,
       },
       () => connecting,
     );
@@ -78,6 +87,7 @@ export class Link implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new DOMException("The connector has ended", "AbortError"));
+    this.#options.oauth?.end();
     const connection = this.#connection ?? (await this.#connecting?.catch(() => undefined));
     await connection?.close();
   }
@@ -125,11 +135,12 @@ export class Link implements AsyncDisposable {
   }
 
   async #attempt(isOld: boolean): Promise<Connection> {
-    const { settings, onNotice } = this.#options;
+    const { settings, oauth, pauses, questions, logs, onNotice } = this.#options;
     const { id, startTimeoutMs: timeoutMs } = settings;
-    const bound = { connector: id, what: `connecting to "${id}"`, timeoutMs, signal: this.#end.signal };
+    const { signal: end } = this.#end;
+    const bound = { connector: id, what: `connecting to "${id}"`, timeoutMs, signal: end, pauses };
     const connection = await bounded({ ...bound, lateCode: "SERVER_START_TIMEOUT" }, (signal) =>
-      connect({ settings, signal, isOld, onNotice, onEnd: () => this.#ends++ }),
+      connect({ settings, oauth, questions, logs, signal, isOld, onNotice, onEnd: () => this.#ends++ }),
     );
     if (this.#end.signal.aborted) await connection.close();
     this.throwIfEnded();

@@ -4,10 +4,11 @@
  * - It connects when somebody first asks, and again when the connection was lost.
  * - Lists are kept for a time, and forgotten when the server says that they changed or when it was started again.
  */
-import { ProtocolError } from "@modelcontextprotocol/client";
+import { LOG_LEVEL_META_KEY, ProtocolError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
 import { CachedList } from "../backend/cached-list.ts";
 import type { Hidden } from "../backend/hidden-texts.ts";
+import { Pauses } from "../backend/pauses.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -27,8 +28,11 @@ import { Failures } from "./failures.ts";
 import { Link } from "./link.ts";
 import { type ListedTool, listedTools } from "./listed.ts";
 import { McpContext } from "./mcp-context.ts";
+import { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { inTurns } from "./progress.ts";
+import { Logs } from "./questions/logs.ts";
+import { Questions } from "./questions/questions.ts";
 import { parsedText, textOf, toolOutput } from "./tool-output.ts";
 
 /** The server wants headers that follow from the schema of a tool, and has another schema than we. */
@@ -46,7 +50,9 @@ export class McpConnector implements Connector {
   readonly #failures: Failures;
   readonly #hidden: Hidden;
   readonly #link: Link;
+  readonly #logs: Logs | undefined;
   readonly #asking: Asking;
+  readonly #pauses = new Pauses();
   readonly #tools: CachedList<ListedTool>;
   readonly #context: McpContext;
   readonly #listeners = new Set<(list: ChangedList) => void>();
@@ -63,20 +69,33 @@ export class McpConnector implements Connector {
     this.#settings = settings;
     this.#hidden = hidden;
     this.#failures = new Failures(settings, hidden.inErrors);
+    const { questions: answers } = settings;
+    const questions = new Questions({
+      id,
+      settings: answers,
+      hidden: hidden.inData,
+      pauses: this.#pauses,
+    });
+    const { onLog, logLevel } = answers;
+    if (onLog !== undefined) this.#logs = new Logs({ id, onLog, level: logLevel, hidden: hidden.inData });
     this.#link = new Link({
       settings,
       failures: this.#failures,
+      oauth: this.#oauth(hidden),
+      pauses: this.#pauses,
+      questions,
+      logs: this.#logs,
       onNotice: (list) => this.#forget(list),
       onReopen: () => {
         for (const list of ["tools", "resources", "prompts"] as const) this.#forget(list);
       },
     });
-    this.#asking = new Asking({ settings, link: this.#link, failures: this.#failures });
+    const shared = { settings, failures: this.#failures, pauses: this.#pauses };
+    this.#asking = new Asking({ ...shared, link: this.#link, questions });
     this.#tools = new CachedList({ ttlMs: listTtlMs, load: (signal) => this.#load(signal) });
     this.#context = new McpContext({
-      settings,
+      ...shared,
       asking: this.#asking,
-      failures: this.#failures,
       onRead: (list) => this.#changed.delete(list),
     });
     this.context = this.#context;
@@ -145,9 +164,13 @@ export class McpConnector implements Connector {
       timeoutMs: this.#settings.timeoutMs,
       signal,
       isRead: false,
-      ask: ({ client }, told) =>
+      ask: ({ client, isOld }, told) =>
         client.callTool(
-          { name, arguments: { ...input } },
+          {
+            name,
+            arguments: { ...input },
+            ...(this.#logs !== undefined && !isOld && { _meta: { [LOG_LEVEL_META_KEY]: this.#logs.level } }),
+          },
           {
             ...requestOptions(told),
             toolDefinition: definition,
@@ -164,6 +187,19 @@ export class McpConnector implements Connector {
       this.#failures.words(text === "" ? `"${name}" of "${this.id}" failed and did not say why` : text),
       this.#failures.details(details === text ? undefined : (details as never)),
     );
+  }
+
+  #oauth(hidden: Hidden): OAuth | undefined {
+    const { id, address, startTimeoutMs } = this.#settings;
+    if (address.kind !== "url" || address.oauth === undefined) return undefined;
+    return new OAuth({
+      id,
+      server: address.url,
+      settings: address.oauth,
+      hidden,
+      pauses: this.#pauses,
+      timeoutMs: startTimeoutMs,
+    });
   }
 
   /** The server may have a tool that is not in the list we know: whoever asks for one gets a new list. */
@@ -184,7 +220,14 @@ export class McpConnector implements Connector {
     // A list may need a connection first, and that one a second attempt.
     const timeoutMs = 2 * startTimeoutMs;
     return bounded(
-      { connector: id, what: "listing the tools", timeoutMs, signal, lateCode: "SERVER_START_TIMEOUT" },
+      {
+        connector: id,
+        what: "listing the tools",
+        timeoutMs,
+        signal,
+        lateCode: "SERVER_START_TIMEOUT",
+        pauses: this.#pauses,
+      },
       (told) => this.#tools.get({ signal: told }),
     );
   }

@@ -6,6 +6,7 @@
 import type { CompleteRequest } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
 import { CachedList } from "../backend/cached-list.ts";
+import type { Pauses } from "../backend/pauses.ts";
 import type {
   BackendOutput,
   BackendPrompt,
@@ -29,6 +30,7 @@ export interface McpContextOptions {
   readonly settings: McpSettings;
   readonly asking: Asking;
   readonly failures: Failures;
+  readonly pauses: Pauses;
   readonly onRead: (list: ChangedList) => void;
 }
 
@@ -162,8 +164,8 @@ export class McpContext implements Context {
 
   /** Each reader has a list of its own. */
   async #read<Item>(what: string, list: CachedList<Item>, signal: AbortSignal): Promise<readonly Item[]> {
-    const { id, startTimeoutMs } = this.#options.settings;
-    const bound = { connector: id, what, timeoutMs: 2 * startTimeoutMs, signal };
+    const { settings, pauses } = this.#options;
+    const bound = { connector: settings.id, what, timeoutMs: 2 * settings.startTimeoutMs, signal, pauses };
     return [
       ...(await bounded({ ...bound, lateCode: "SERVER_START_TIMEOUT" }, (told) =>
         list.get({ signal: told }),

@@ -15,7 +15,10 @@ import { type McpOptions, type McpProcessOptions, type McpUrlOptions, resolveMcp
 export function mcp(options: McpOptions): Connector {
   return throughDoor(options, {
     kind: "mcp",
-    places: { texts: ["env.*", "args.*", "headers.*"], urls: ["url"] },
+    places: {
+      texts: ["env.*", "args.*", "headers.*", "oauth.clientId", "oauth.clientSecret"],
+      urls: ["url"],
+    },
     plainSecrets,
     make: (resolved, hidden) => new McpConnector(resolveMcpOptions(resolved, hidden.inData), hidden),
   });
@@ -23,7 +26,7 @@ export function mcp(options: McpOptions): Connector {
 
 /** Of plain variables and headers, the names tell; the others are taken out of errors. */
 function plainSecrets(options: McpOptions): PlainSecrets {
-  const { env, args, headers, url } = options as Partial<McpProcessOptions & McpUrlOptions>;
+  const { env, args, headers, url, oauth } = options as Partial<McpProcessOptions & McpUrlOptions>;
   const variables = textsOf(env);
   const ofUrl = url === undefined ? [] : secretsOfUrl(String(url), false);
   return {
@@ -32,7 +35,9 @@ function plainSecrets(options: McpOptions): PlainSecrets {
       ...secretsOfArguments(args),
       ...secretsOfHeaders(headers),
       ...ofUrl,
+      ...(oauth?.clientSecret === undefined ? [] : [oauth.clientSecret]),
     ],
+    hasMoreLater: oauth !== undefined,
     likely: [...variables, ...textsOf(headers)].map(([, value]) => value),
   };
 }

@@ -8,9 +8,16 @@ import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { SecretOptions } from "../secrets/door.ts";
+import { type McpOAuthOptions, type OAuthSettings, resolveOAuth } from "./oauth/options.ts";
 import type { ServerProcess } from "./process-transport.ts";
+import {
+  QUESTION_NAMES,
+  type QuestionOptions,
+  type QuestionSettings,
+  resolveQuestions,
+} from "./questions/options.ts";
 
-interface McpCommonOptions extends SecretOptions {
+interface McpCommonOptions extends SecretOptions, QuestionOptions {
   /** The name by which programs know the server. */
   readonly id: string;
   /** What a model reads of the server. Without it, it reads the id. */
@@ -42,13 +49,20 @@ export interface McpProcessOptions extends McpCommonOptions {
 export interface McpUrlOptions extends McpCommonOptions {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How to log in, where the server wants that. */
+  readonly oauth?: McpOAuthOptions;
 }
 
 export type McpOptions = McpProcessOptions | McpUrlOptions;
 
 export type McpAddress =
   | { readonly kind: "process"; readonly server: ServerProcess }
-  | { readonly kind: "url"; readonly url: URL; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly kind: "url";
+      readonly url: URL;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly oauth: OAuthSettings | undefined;
+    };
 
 export interface McpSettings {
   readonly id: string;
@@ -61,6 +75,7 @@ export interface McpSettings {
   readonly responseBytes: number;
   readonly listTtlMs: number;
   readonly isTrusted: boolean;
+  readonly questions: QuestionSettings;
 }
 
 const COMMON = [
@@ -72,9 +87,10 @@ const COMMON = [
   "responseBytes",
   "listTtlMs",
   "trusted",
+  ...QUESTION_NAMES,
 ];
 const PROCESS = ["command", "args", "env", "cwd"];
-const URL_NAMES = ["url", "headers"];
+const URL_NAMES = ["url", "headers", "oauth"];
 
 /** The longest time that a timer can wait. */
 const LONGEST_MS = 2_147_483_647;
@@ -92,7 +108,7 @@ export function resolveMcpOptions(options: McpOptions, hidden: HiddenTexts): Mcp
   const unknown = Object.keys(options).filter((name) => !known.has(name));
   if (unknown.length > 0) wrong(`nobody reads its options ${unknown.join(", ")}`);
   const number = (
-    name: Exclude<keyof McpCommonOptions, "secrets">,
+    name: "timeoutMs" | "startTimeoutMs" | "restartDelayMs" | "responseBytes" | "listTtlMs",
     fallback: number,
     least: number,
   ): number => {
@@ -112,6 +128,7 @@ export function resolveMcpOptions(options: McpOptions, hidden: HiddenTexts): Mcp
     responseBytes: number("responseBytes", 10_000_000, 1),
     listTtlMs: number("listTtlMs", 30_000, 0),
     isTrusted: trusted,
+    questions: resolveQuestions(options, wrong),
   };
 }
 
@@ -126,7 +143,7 @@ function processOf({ command, args = [], env = {}, cwd }: McpProcessOptions, wro
   return { kind: "process", server: { command, args: [...args], env: { ...env }, cwd } };
 }
 
-function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
+function urlOf({ url, headers = {}, oauth }: McpUrlOptions, wrong: Wrong): McpAddress {
   const parsed = URL.parse(String(url)) ?? wrong('"url" has to be a URL');
   if (!/^https?:$/u.test(parsed.protocol)) wrong('"url" has to begin with http: or https:');
   if (parsed.username !== "" || parsed.password !== "")
@@ -138,7 +155,8 @@ function urlOf({ url, headers = {} }: McpUrlOptions, wrong: Wrong): McpAddress {
       wrong(`"headers.${name}" is no header`);
     }
   }
-  return { kind: "url", url: parsed, headers: { ...headers } };
+  const settings = oauth === undefined ? undefined : resolveOAuth(oauth, { url: parsed, headers }, wrong);
+  return { kind: "url", url: parsed, headers: { ...headers }, oauth: settings };
 }
 
 /** Credentials may change without another service being there: those in arguments and in a query do not count. */

@@ -23,6 +23,8 @@ export interface PlainSecrets {
   readonly certain: readonly (string | HiddenText)[];
   /** What may be secret, and is taken out of errors alone. */
   readonly likely?: readonly (string | HiddenText)[];
+  /** The connector comes to have secrets later, and tells them to `Hidden`. */
+  readonly hasMoreLater?: boolean;
 }
 
 export interface Door<Options> {
@@ -59,7 +61,7 @@ function madeBy<Options>(
   options: Options,
   secrets: readonly string[],
 ): Connector {
-  const { certain, likely = [] } = plainSecrets(options);
+  const { certain, likely = [], hasMoreLater = false } = plainSecrets(options);
   // What is no text is refused when the connector is made.
   const all = [...certain, ...secrets].filter(
     (one) => typeof one === "string" || typeof one.text === "string",
@@ -67,7 +69,7 @@ function madeBy<Options>(
   const hidden = { inData: new HiddenTexts(all), inErrors: new HiddenTexts([...all, ...likely]) };
   try {
     const connector = make(options, hidden);
-    return hidden.inErrors.isEmpty ? connector : new GuardedConnector(connector, hidden);
+    return hidden.inErrors.isEmpty && !hasMoreLater ? connector : new GuardedConnector(connector, hidden);
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
     const message = hidden.inErrors.hide(error.message);
