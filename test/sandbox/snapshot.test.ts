@@ -1,6 +1,7 @@
 /** Snapshots of cells as whoever places them sees it: taken, gone on from, refused, or not to be had. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Answer, Report } from "../../packages/codecell/src/protocol/messages.ts";
+import { FEATURE_TABLE } from "../../packages/codecell/src/contract/feature-table.ts";
 import { FEATURE_NAMES, type FeatureSettings } from "../../packages/codecell/src/contract/features.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { CellStart } from "../../packages/codecell/src/sandbox/sandbox.ts";
@@ -231,7 +232,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
       `another setting of ${name}`,
       (start) => {
         const { [name]: setting, ...others } = start.features;
-        const given = { [name]: name === "catalog" ? "[]" : true } as FeatureSettings;
+        const given = { [name]: FEATURE_TABLE[name].setting === "text" ? "[]" : true } as FeatureSettings;
         return { ...start, features: setting === undefined ? { ...others, ...given } : others };
       },
     ]),
