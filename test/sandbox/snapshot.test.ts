@@ -67,6 +67,22 @@ describe("the size of a snapshot", () => {
 });
 
 describe("a restored cell", () => {
+  test("has the parts of the prelude that it had loaded, and loads others [handles:103]", async () => {
+    const program = `
+      const blob = new Blob(["é"]);
+      const reader = blob.stream().getReader();
+      const { id } = await tools.now({});
+      const { value } = await reader.read();
+      return [id, value instanceof Uint8Array, await blob.text(), await new Response(blob).text(), Buffer.from(value).toString("hex")]`;
+    const start: CellStart = { ...toStart(program), features: { web: true } };
+    const cell = await place(start);
+    const restored = await place({ ...start, snapshot: await snapshotOf(cell) }, other);
+    for (const one of [cell, restored]) {
+      await one.deliver(output(0, { id: 7 }));
+      expect(one.last?.end).toEqual({ status: "returned", result: '[7,true,"é","é","c3a9"]' });
+    }
+  });
+
   test("reports nothing twice and goes on where it was", async () => {
     const cell = await moved(
       "console.log('once'); const a = await tools.now({ v: 1 }); console.log('twice'); return a",
