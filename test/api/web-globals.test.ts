@@ -63,6 +63,34 @@ describe("the web's globals [handles:103]", () => {
     );
   });
 
+  test("stand beside those that every program has", async () => {
+    const source = `
+      const url = new URL("mailto:a@b"), live = new URL("http://u:p@h:80/a/../b?x=1");
+      live.searchParams.append("y", "2");
+      const quota = (() => { try { crypto.getRandomValues(new Uint8Array(65537)) } catch (error) { return error.name } })();
+      const abort = new AbortController();
+      const order = [];
+      setTimeout(() => order.push("timer"), 1);
+      queueMicrotask(() => order.push("microtask"));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      abort.abort();
+      return [atob(btoa("x")), url.pathname, live.href, new TextDecoder().decode(new TextEncoder().encode("é")), quota,
+        structuredClone(new Map([[1, 2]])).get(1), new Headers({ A: "b" }).get("a"), abort.signal.aborted, order,
+        crypto.randomUUID().length]`;
+    expect(await valueOf(source, { connectors })).toEqual([
+      "x",
+      "a@b",
+      "http://u:p@h/b?x=1&y=2",
+      "é",
+      "QuotaExceededError",
+      2,
+      "b",
+      true,
+      ["microtask", "timer"],
+      36,
+    ]);
+  });
+
   test("are of the cell that has them: the next program in the same engine is plain", async () => {
     for (let round = 0; round < 3; round++) {
       expect(await valueOf("globalThis.Blob = 5; return typeof ReadableStream", { webGlobals: true })).toBe(

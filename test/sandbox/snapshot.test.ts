@@ -1,6 +1,7 @@
 /** Snapshots of cells as whoever places them sees it: taken, gone on from, refused, or not to be had. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Answer, Report } from "../../packages/codecell/src/protocol/messages.ts";
+import { FEATURE_TABLE } from "../../packages/codecell/src/contract/feature-table.ts";
 import { FEATURE_NAMES, type FeatureSettings } from "../../packages/codecell/src/contract/features.ts";
 import type { Limits } from "../../packages/codecell/src/contract/limits.ts";
 import type { CellStart } from "../../packages/codecell/src/sandbox/sandbox.ts";
@@ -66,6 +67,22 @@ describe("the size of a snapshot", () => {
 });
 
 describe("a restored cell", () => {
+  test("has the parts of the prelude that it had loaded, and loads others [handles:103]", async () => {
+    const program = `
+      const blob = new Blob(["é"]);
+      const reader = blob.stream().getReader();
+      const { id } = await tools.now({});
+      const { value } = await reader.read();
+      return [id, value instanceof Uint8Array, await blob.text(), await new Response(blob).text(), Buffer.from(value).toString("hex")]`;
+    const start: CellStart = { ...toStart(program), features: { web: true } };
+    const cell = await place(start);
+    const restored = await place({ ...start, snapshot: await snapshotOf(cell) }, other);
+    for (const one of [cell, restored]) {
+      await one.deliver(output(0, { id: 7 }));
+      expect(one.last?.end).toEqual({ status: "returned", result: '[7,true,"é","é","c3a9"]' });
+    }
+  });
+
   test("reports nothing twice and goes on where it was", async () => {
     const cell = await moved(
       "console.log('once'); const a = await tools.now({ v: 1 }); console.log('twice'); return a",
@@ -218,12 +235,6 @@ describe("a restored cell", () => {
   });
 });
 
-/** Of the features that have texts. */
-const SETTINGS: Readonly<Record<string, string>> = {
-  catalog: "[]",
-  connectors: '{"root":"connectors","handles":{}}',
-};
-
 describe("a snapshot is refused, and its worker and neighbours live on", () => {
   const source = "const a = await tools.now({ v: 1 }); console.log(a); return await tools.now({ v: a })";
 
@@ -237,7 +248,7 @@ describe("a snapshot is refused, and its worker and neighbours live on", () => {
       `another setting of ${name}`,
       (start) => {
         const { [name]: setting, ...others } = start.features;
-        const given = { [name]: SETTINGS[name] ?? true } as FeatureSettings;
+        const given = { [name]: FEATURE_TABLE[name].setting === "text" ? "[]" : true } as FeatureSettings;
         return { ...start, features: setting === undefined ? { ...others, ...given } : others };
       },
     ]),

@@ -8,7 +8,7 @@
 import type { PartName } from "../../abi.ts";
 import { exposeGlobal } from "../expose.ts";
 import { part } from "../parts.ts";
-import { defineConstant, defineProperty, defineVisible, getOwnPropertyDescriptor } from "../primordials.ts";
+import { defineProperty, defineVisible, getOwnPropertyDescriptor } from "../primordials.ts";
 
 /** The global's names, by the part that has them. */
 const NAMES: readonly (readonly [PartName, string])[] = [
@@ -28,20 +28,20 @@ export function installWebGlobals(): void {
 }
 
 function exposeLazily(name: string, of: PartName): void {
+  // Computed keys give the functions their names.
   const accessor = {
-    get value(): unknown {
+    get [name](): unknown {
       const value = part(of).globals[name];
       // A program may have fixed its global object before it first read this.
       if (getOwnPropertyDescriptor(globalThis, name)?.configurable === true) exposeGlobal(name, value);
       return value;
     },
-    set value(given: unknown) {
+    set [name](given: unknown) {
       if (this === undefined || (this as unknown) === globalThis) exposeGlobal(name, given);
       else defineVisible(this, name, given);
     },
   };
-  const { get, set } = getOwnPropertyDescriptor(accessor, "value") as Required<PropertyDescriptor>;
-  defineConstant(get, "name", `get ${name}`, true);
-  defineConstant(set, "name", `set ${name}`, true);
-  defineProperty(globalThis, name, { get, set, enumerable: false, configurable: true });
+  const descriptor = getOwnPropertyDescriptor(accessor, name) as PropertyDescriptor;
+  descriptor.enumerable = false;
+  defineProperty(globalThis, name, descriptor);
 }
