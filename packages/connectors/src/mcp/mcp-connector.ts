@@ -31,7 +31,7 @@ import { type ListedTool, listedTools } from "./listed.ts";
 import { McpContext } from "./mcp-context.ts";
 import { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
-import { inTurns } from "./progress.ts";
+import { ProgressTurns } from "./progress.ts";
 import { Logs } from "./questions/logs.ts";
 import { Questions } from "./questions/questions.ts";
 import { parsedText, textOf, toolOutput } from "./tool-output.ts";
@@ -168,8 +168,9 @@ export class McpConnector implements Connector {
       timeoutMs: this.#settings.timeoutMs,
       signal,
       isRead: false,
-      ask: ({ client, isOld }, told) =>
-        client.callTool(
+      ask: async ({ client, isOld }, told) => {
+        const progress = onProgress && new ProgressTurns(onProgress, told);
+        const answer = await client.callTool(
           {
             name,
             arguments: { ...input },
@@ -178,9 +179,12 @@ export class McpConnector implements Connector {
           {
             ...requestOptions(told),
             toolDefinition: definition,
-            ...(onProgress !== undefined && { onprogress: inTurns(onProgress, told) }),
+            ...(progress !== undefined && { onprogress: (one) => progress.take(one) }),
           },
-        ),
+        );
+        progress?.flush();
+        return answer;
+      },
     });
     this.#link.answered();
     if (result.isError !== true) return toolOutput(result);
