@@ -9,13 +9,12 @@
 import { BEHIND } from "../../abi.ts";
 import type { HandleSetting } from "../../../contract/handle-setting.ts";
 import type { Ask } from "./call-watch.ts";
-import { exposeFixed } from "../expose.ts";
+import { exposeNamespace } from "./namespace.ts";
 import type { GuestCore } from "../guest-core.ts";
 import { isOutOfMemory } from "../harden.ts";
 import {
   dateNow,
   freeze,
-  hasOwn,
   jsonParse,
   keys,
   numberToString,
@@ -57,34 +56,7 @@ export function installConnectors(core: GuestCore, text: string): void {
   const made = record<Handle>();
   const handleOf = (id: string): Handle =>
     (made[id] ??= createHandle(core, root, id, prefixes[id] as string));
-  const has = (key: string | symbol): key is string => typeof key === "string" && hasOwn(prefixes, key);
-  const refuse = (): never => {
-    throw new primordial.TypeError(`Cannot change ${root}: only the host can`);
-  };
-  const handles = new primordial.Proxy(record(), {
-    __proto__: null,
-    get: (_target: object, key: string | symbol): unknown => (has(key) ? handleOf(key) : undefined),
-    has: (_target: object, key: string | symbol): boolean => has(key),
-    ownKeys: (): string[] => keys(prefixes),
-    getOwnPropertyDescriptor: (_target: object, key: string | symbol): PropertyDescriptor | undefined =>
-      has(key)
-        ? ({
-            __proto__: null,
-            value: handleOf(key),
-            enumerable: true,
-            configurable: true,
-            writable: false,
-          } as PropertyDescriptor)
-        : undefined,
-    getPrototypeOf: (): null => null,
-    isExtensible: (): boolean => true,
-    set: refuse,
-    defineProperty: refuse,
-    deleteProperty: refuse,
-    setPrototypeOf: refuse,
-    preventExtensions: refuse,
-  } as ProxyHandler<object>);
-  exposeFixed(root, handles);
+  exposeNamespace({ name: root, members: prefixes, valueOf: handleOf });
 }
 
 /** What a method gives the program for the outcome of its call. */

@@ -6,8 +6,8 @@
  *   closest names. In the catalog profile such a name gives undefined.
  * - Features may add functions that are not tools.
  */
-import { exposeFixed } from "../expose.ts";
 import { freeze, hasOwn, keys, primordial, record } from "../primordials.ts";
+import { exposeNamespace } from "./namespace.ts";
 
 const { Error } = primordial;
 
@@ -47,44 +47,20 @@ export function installTools(call: MakeCall): InstalledTools {
     return functions[name] ?? makeToolFunction(name);
   }
 
-  const refuse = (): never => {
-    throw new primordial.TypeError("Cannot change tools: only the host can");
-  };
-
-  /** In the catalog profile writing behaves as with any frozen object: no effect, and an error in strict code. */
-  const ignore = (): false => (isCatalog ? false : refuse());
-
-  const tools = new primordial.Proxy(record(), {
-    __proto__: null,
-    get: (_target: object, key: string | symbol): unknown =>
+  exposeNamespace({
+    name: "tools",
+    members: known,
+    valueOf: toolFunction,
+    get: (_target, key) =>
       // Functions that were already made come first, because programs call the same few tools again and again.
       functions[key as string] ??
       // `then` must stay absent; otherwise awaiting `tools` would call it.
       (typeof key === "symbol" || (!hasOwn(known, key) && (isCatalog || key === "then" || key === "toJSON"))
         ? undefined
         : makeToolFunction(key)),
-    has: (_target: object, key: string | symbol): boolean => typeof key === "string" && hasOwn(known, key),
-    ownKeys: (): string[] => keys(known),
-    getOwnPropertyDescriptor: (_target: object, key: string | symbol): PropertyDescriptor | undefined =>
-      typeof key === "string" && hasOwn(known, key)
-        ? ({
-            __proto__: null,
-            value: toolFunction(key),
-            enumerable: true,
-            configurable: true,
-            writable: false,
-          } as PropertyDescriptor)
-        : undefined,
-    getPrototypeOf: (): null => null,
-    isExtensible: (): boolean => true,
-    set: ignore,
-    defineProperty: refuse,
-    deleteProperty: ignore,
-    setPrototypeOf: refuse,
-    preventExtensions: refuse,
-  } as ProxyHandler<object>);
-
-  exposeFixed("tools", tools);
+    // In the catalog profile writing behaves as with any frozen object: no effect, and an error in strict code.
+    write: (refuse) => (isCatalog ? false : refuse()),
+  });
 
   return {
     addTools: (names, isCatalogProfile) => {
