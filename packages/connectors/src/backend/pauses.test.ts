@@ -69,7 +69,13 @@ describe("a time", () => {
 test("work that waits for a person is not late for that", async () => {
   const pauses = new Pauses();
   const answer = Promise.withResolvers<string>();
-  const bound = { connector: "a", what: "asking", timeoutMs: 10, signal: new AbortController().signal, pauses };
+  const bound = {
+    connector: "a",
+    what: "asking",
+    timeoutMs: 10,
+    signal: new AbortController().signal,
+    pauses,
+  };
   const work = bounded(bound, () => pauses.during(() => answer.promise));
   await vi.advanceTimersByTimeAsync(1000);
   answer.resolve("yes");

@@ -4,8 +4,7 @@
  * - Who leaves does not end it for the others. When nobody waits any more it is told to stop.
  */
 export class SharedWork<T> {
-  #running:
-    { readonly outcome: Promise<T>; readonly abort: AbortController; waiting: number } | undefined;
+  #running: { readonly outcome: Promise<T>; readonly abort: AbortController; waiting: number } | undefined;
 
   async join(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
