@@ -34,6 +34,19 @@ export type { Handles, HandlesOptions } from "./handles/create-handles.ts";
 export { mcp } from "./mcp/mcp.ts";
 export type { McpOptions, McpProcessOptions, McpUrlOptions } from "./mcp/options.ts";
 export type { AuthorizeRequest, McpOAuthOptions, OnAuthorize } from "./mcp/oauth/options.ts";
+export type {
+  ElicitAnswer,
+  ElicitQuestion,
+  ElicitUrlQuestion,
+  FormContent,
+  LogLevel,
+  QuestionOptions,
+  Root,
+  SampleAnswer,
+  SampleContent,
+  SampleQuestion,
+  ServerLog,
+} from "./mcp/questions/options.ts";
 export { vaultTokens } from "./mcp/oauth/token-store.ts";
 export type { TokenKey, TokenStore } from "./mcp/oauth/token-store.ts";
 export { http } from "./http/http.ts";

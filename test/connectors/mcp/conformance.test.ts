@@ -12,8 +12,6 @@ import { bundleFixture } from "../../../scripts/bundle.ts";
 
 /** What the connector does not offer, and why. Who offers it takes it from this list. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
-  "elicitation-sep1034-client-defaults": "the server's questions are not handed on yet",
-  "sep-2322-client-request-state": "the server's questions are not handed on yet",
   "auth/client-credentials-jwt": "an extension: clients prove themselves with secrets, not with keys",
   "auth/enterprise-managed-authorization": "an extension: no identity provider gives tokens for tokens",
   "auth/dpop": "an extension: tokens are not bound to keys",

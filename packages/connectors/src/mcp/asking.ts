@@ -11,6 +11,7 @@ import type { Connection } from "./connection.ts";
 import type { Asked, Failures } from "./failures.ts";
 import type { Link } from "./link.ts";
 import type { McpSettings } from "./options.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface Question<T> extends Asked {
   readonly signal: AbortSignal;
@@ -25,6 +26,7 @@ export interface AskingOptions {
   readonly link: Link;
   readonly failures: Failures;
   readonly pauses: Pauses;
+  readonly questions: Questions;
 }
 
 export class Asking {
@@ -58,11 +60,13 @@ export class Asking {
   }
 
   #once<T>(connection: Connection, { what, timeoutMs, signal, ask }: Question<T>): Promise<T> {
-    const { settings, pauses } = this.#options;
-    return bounded({ connector: settings.id, what, timeoutMs, signal, pauses }, (told) => {
-      if (!connection.isOpen) throw new SdkError(SdkErrorCode.NotConnected, "The connection has ended");
-      return ask(connection, told);
-    });
+    const { settings, pauses, questions } = this.#options;
+    return questions.during(() =>
+      bounded({ connector: settings.id, what, timeoutMs, signal, pauses }, (told) => {
+        if (!connection.isOpen) throw new SdkError(SdkErrorCode.NotConnected, "The connection has ended");
+        return ask(connection, told);
+      }),
+    );
   }
 }
 

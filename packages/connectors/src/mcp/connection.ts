@@ -27,11 +27,16 @@ import { ListBounds, type ListName } from "./list-bounds.ts";
 import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { ProcessTransport } from "./process-transport.ts";
+import type { Logs } from "./questions/logs.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface ConnectOptions {
   readonly settings: McpSettings;
   /** Absent: the server is asked with what the configuration has. */
   readonly oauth: OAuth | undefined;
+  readonly questions: Questions;
+  /** Absent: nobody hears what the server logs. */
+  readonly logs: Logs | undefined;
   /** Ends the attempt. */
   readonly signal: AbortSignal;
   /** The server is known to speak the older protocol, or to die when it is asked for the newer one. */
@@ -268,7 +273,7 @@ interface Way {
 }
 
 async function connectWith(
-  { settings, signal, isOld, onNotice, onEnd }: ConnectOptions,
+  { settings, questions, logs, signal, isOld, onNotice, onEnd }: ConnectOptions,
   transport: Transport,
   way: Way,
 ): Promise<Connection> {
@@ -279,7 +284,9 @@ async function connectWith(
     way.settled?.(message);
     bounds.see(message);
   };
-  const client = new Client(CLIENT, clientOptions(settings));
+  const client = new Client(CLIENT, clientOptions(settings, questions));
+  questions.attach(client);
+  logs?.attach(client);
   for (const list of ["tools", "resources", "prompts"] as const)
     client.setNotificationHandler(NOTICES[list], () => onNotice(list));
   const stop = (): void => void transport.close().catch(() => {});
@@ -296,6 +303,9 @@ async function connectWith(
   } finally {
     signal.removeEventListener("abort", stop);
   }
+  // In the newer protocol each request says what it wants to hear.
+  if (logs !== undefined && client.getProtocolEra() !== "modern" && client.getServerCapabilities()?.logging)
+    await client.setLoggingLevel(logs.level, requestOptions(signal)).catch(() => {});
   return new Connection(client, bounds, {
     transport: way.transport,
     hasSession: way.hasSession(),
@@ -304,13 +314,12 @@ async function connectWith(
   });
 }
 
-function clientOptions({ address, startTimeoutMs }: McpSettings): ClientOptions {
+function clientOptions({ address, startTimeoutMs }: McpSettings, questions: Questions): ClientOptions {
   // A process that says nothing to the newer protocol's question has as much time left for the older one.
   const timeoutMs = address.kind === "process" ? startTimeoutMs / 2 : NO_TIMEOUT_MS;
   return {
-    // What a host may offer to servers (elicitation, sampling, roots) is declared here, with its handlers.
-    capabilities: {},
-    inputRequired: { autoFulfill: false },
+    capabilities: questions.capabilities,
+    inputRequired: { autoFulfill: questions.areAnswered },
     listMaxPages: MAX_PAGES,
     // Outputs are validated where calls are made, in a bounded number of steps, and schemas are never compiled.
     jsonSchemaValidator: { getValidator: () => accept },

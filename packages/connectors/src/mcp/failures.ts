@@ -162,6 +162,12 @@ export class Failures {
     if (code === SdkErrorCode.NotConnected) return this.gone(what, { ...options, hasNoEffect: true });
     if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.SendFailed)
       return this.gone(what, options);
+    // What the server asked in the middle of its answer.
+    const { method } = (error.data ?? {}) as { readonly method?: unknown };
+    if (code === SdkErrorCode.CapabilityNotSupported && method !== undefined)
+      return this.#notHandedOn(what, options);
+    if (code === SdkErrorCode.InputRequiredRoundsExceeded)
+      return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: "${id}" asks without end`, options);
     if (code === SdkErrorCode.RequestTimeout)
       return this.of("TOOL_CALL_TIMEOUT", `Stopped ${what}: "${id}" gave no answer in time`, options);
     if (
@@ -169,17 +175,18 @@ export class Failures {
       code === SdkErrorCode.MethodNotSupportedByProtocolVersion
     )
       return this.of("UNSUPPORTED_CAPABILITY", `"${id}" does not offer ${what}`, options);
-    if (code === SdkErrorCode.UnsupportedResultType)
-      return this.of(
-        "UNSUPPORTED_OPERATION",
-        `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`,
-        options,
-      );
+    if (code === SdkErrorCode.UnsupportedResultType) return this.#notHandedOn(what, options);
     if (code === SdkErrorCode.ListPaginationExceeded)
       return this.of("DOWNSTREAM_PROTOCOL_ERROR", `Stopped ${what}: the list of "${id}" has no end`, options);
     if (code === SdkErrorCode.EraNegotiationFailed)
       return error.cause === undefined ? this.gone(what, options) : this.from(error.cause, asked);
     return this.#nonsense(what, error);
+  }
+
+  #notHandedOn(what: string, options: { readonly cause: unknown }): ConnectorError {
+    const { id } = this.#settings;
+    const message = `Stopped ${what}: "${id}" asks for something of a person or of a model, which this connector does not hand on`;
+    return this.of("UNSUPPORTED_OPERATION", message, options);
   }
 
   gone(what: string, options: { readonly cause?: unknown; readonly hasNoEffect?: boolean }): ConnectorError {

@@ -14,12 +14,16 @@ import { type Connection, connect } from "./connection.ts";
 import { type Failures, ProcessEndError } from "./failures.ts";
 import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
+import type { Logs } from "./questions/logs.ts";
+import type { Questions } from "./questions/questions.ts";
 
 export interface LinkOptions {
   readonly settings: McpSettings;
   readonly failures: Failures;
   readonly oauth: OAuth | undefined;
   readonly pauses: Pauses;
+  readonly questions: Questions;
+  readonly logs: Logs | undefined;
   readonly onNotice: (list: ChangedList) => void;
   /** The server is there again: it may be another version of itself. */
   readonly onReopen: () => void;
@@ -131,12 +135,12 @@ export class Link implements AsyncDisposable {
   }
 
   async #attempt(isOld: boolean): Promise<Connection> {
-    const { settings, oauth, pauses, onNotice } = this.#options;
+    const { settings, oauth, pauses, questions, logs, onNotice } = this.#options;
     const { id, startTimeoutMs: timeoutMs } = settings;
     const { signal: end } = this.#end;
     const bound = { connector: id, what: `connecting to "${id}"`, timeoutMs, signal: end, pauses };
     const connection = await bounded({ ...bound, lateCode: "SERVER_START_TIMEOUT" }, (signal) =>
-      connect({ settings, oauth, signal, isOld, onNotice, onEnd: () => this.#ends++ }),
+      connect({ settings, oauth, questions, logs, signal, isOld, onNotice, onEnd: () => this.#ends++ }),
     );
     if (this.#end.signal.aborted) await connection.close();
     this.throwIfEnded();

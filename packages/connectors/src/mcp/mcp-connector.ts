@@ -4,7 +4,7 @@
  * - It connects when somebody first asks, and again when the connection was lost.
  * - Lists are kept for a time, and forgotten when the server says that they changed or when it was started again.
  */
-import { ProtocolError } from "@modelcontextprotocol/client";
+import { LOG_LEVEL_META_KEY, ProtocolError } from "@modelcontextprotocol/client";
 import { bounded } from "../backend/bounded.ts";
 import { CachedList } from "../backend/cached-list.ts";
 import type { Hidden } from "../backend/hidden-texts.ts";
@@ -31,6 +31,8 @@ import { McpContext } from "./mcp-context.ts";
 import { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { inTurns } from "./progress.ts";
+import { Logs } from "./questions/logs.ts";
+import { Questions } from "./questions/questions.ts";
 import { parsedText, textOf, toolOutput } from "./tool-output.ts";
 
 /** The server wants headers that follow from the schema of a tool, and has another schema than we. */
@@ -48,6 +50,7 @@ export class McpConnector implements Connector {
   readonly #failures: Failures;
   readonly #hidden: Hidden;
   readonly #link: Link;
+  readonly #logs: Logs | undefined;
   readonly #asking: Asking;
   readonly #pauses = new Pauses();
   readonly #tools: CachedList<ListedTool>;
@@ -66,18 +69,29 @@ export class McpConnector implements Connector {
     this.#settings = settings;
     this.#hidden = hidden;
     this.#failures = new Failures(settings, hidden.inErrors);
+    const { questions: answers } = settings;
+    const questions = new Questions({
+      id,
+      settings: answers,
+      hidden: hidden.inData,
+      pauses: this.#pauses,
+    });
+    const { onLog, logLevel } = answers;
+    if (onLog !== undefined) this.#logs = new Logs({ id, onLog, level: logLevel, hidden: hidden.inData });
     this.#link = new Link({
       settings,
       failures: this.#failures,
       oauth: this.#oauth(hidden),
       pauses: this.#pauses,
+      questions,
+      logs: this.#logs,
       onNotice: (list) => this.#forget(list),
       onReopen: () => {
         for (const list of ["tools", "resources", "prompts"] as const) this.#forget(list);
       },
     });
     const shared = { settings, failures: this.#failures, pauses: this.#pauses };
-    this.#asking = new Asking({ ...shared, link: this.#link });
+    this.#asking = new Asking({ ...shared, link: this.#link, questions });
     this.#tools = new CachedList({ ttlMs: listTtlMs, load: (signal) => this.#load(signal) });
     this.#context = new McpContext({
       ...shared,
@@ -150,9 +164,13 @@ export class McpConnector implements Connector {
       timeoutMs: this.#settings.timeoutMs,
       signal,
       isRead: false,
-      ask: ({ client }, told) =>
+      ask: ({ client, isOld }, told) =>
         client.callTool(
-          { name, arguments: { ...input } },
+          {
+            name,
+            arguments: { ...input },
+            ...(this.#logs !== undefined && !isOld && { _meta: { [LOG_LEVEL_META_KEY]: this.#logs.level } }),
+          },
           {
             ...requestOptions(told),
             toolDefinition: definition,

@@ -10,8 +10,14 @@ import { ConnectorError } from "../contract/connector-error.ts";
 import type { SecretOptions } from "../secrets/door.ts";
 import { type McpOAuthOptions, type OAuthSettings, resolveOAuth } from "./oauth/options.ts";
 import type { ServerProcess } from "./process-transport.ts";
+import {
+  QUESTION_NAMES,
+  type QuestionOptions,
+  type QuestionSettings,
+  resolveQuestions,
+} from "./questions/options.ts";
 
-interface McpCommonOptions extends SecretOptions {
+interface McpCommonOptions extends SecretOptions, QuestionOptions {
   /** The name by which programs know the server. */
   readonly id: string;
   /** What a model reads of the server. Without it, it reads the id. */
@@ -69,6 +75,7 @@ export interface McpSettings {
   readonly responseBytes: number;
   readonly listTtlMs: number;
   readonly isTrusted: boolean;
+  readonly questions: QuestionSettings;
 }
 
 const COMMON = [
@@ -80,6 +87,7 @@ const COMMON = [
   "responseBytes",
   "listTtlMs",
   "trusted",
+  ...QUESTION_NAMES,
 ];
 const PROCESS = ["command", "args", "env", "cwd"];
 const URL_NAMES = ["url", "headers", "oauth"];
@@ -100,7 +108,7 @@ export function resolveMcpOptions(options: McpOptions, hidden: HiddenTexts): Mcp
   const unknown = Object.keys(options).filter((name) => !known.has(name));
   if (unknown.length > 0) wrong(`nobody reads its options ${unknown.join(", ")}`);
   const number = (
-    name: Exclude<keyof McpCommonOptions, "secrets">,
+    name: "timeoutMs" | "startTimeoutMs" | "restartDelayMs" | "responseBytes" | "listTtlMs",
     fallback: number,
     least: number,
   ): number => {
@@ -120,6 +128,7 @@ export function resolveMcpOptions(options: McpOptions, hidden: HiddenTexts): Mcp
     responseBytes: number("responseBytes", 10_000_000, 1),
     listTtlMs: number("listTtlMs", 30_000, 0),
     isTrusted: trusted,
+    questions: resolveQuestions(options, wrong),
   };
 }
 
