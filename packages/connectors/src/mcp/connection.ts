@@ -23,7 +23,7 @@ import { ConnectorError } from "../contract/connector-error.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { ProcessEndError } from "./failures.ts";
 import { HttpTransport } from "./http-transport.ts";
-import { ListBounds, type ListName } from "./list-bounds.ts";
+import { ListBounds, type Listed, type ListName } from "./list-bounds.ts";
 import type { OAuth } from "./oauth/oauth.ts";
 import type { McpSettings } from "./options.ts";
 import { ProcessTransport } from "./process-transport.ts";
@@ -140,7 +140,7 @@ export class Connection {
     name: ListName,
     signal: AbortSignal,
     ask: (options: RequestOptions & { readonly cacheMode: "bypass" }) => Promise<Page>,
-  ): Promise<Page> {
+  ): Promise<Listed<Page>> {
     await this.#listen();
     return this.#bounds.within(name, signal, (bounded) =>
       ask({ ...requestOptions(bounded), cacheMode: "bypass" }),
@@ -277,14 +277,17 @@ async function connectWith(
   transport: Transport,
   way: Way,
 ): Promise<Connection> {
-  const bounds = new ListBounds();
+  const client = new Client(CLIENT, clientOptions(settings, questions));
+  const bounds = new ListBounds(() => {
+    const isModern = client.getProtocolEra() === "modern";
+    return { isOld: !isModern, hasHeaders: isModern && way.transport !== "stdio" };
+  });
   // The client calls what it finds here before it reads a message itself.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
   transport.onmessage = (message: JSONRPCMessage) => {
     way.settled?.(message);
     bounds.see(message);
   };
-  const client = new Client(CLIENT, clientOptions(settings, questions));
   questions.attach(client);
   logs?.attach(client);
   for (const list of ["tools", "resources", "prompts"] as const)

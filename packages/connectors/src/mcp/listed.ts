@@ -9,6 +9,7 @@ import type {
   BackendResourceTemplate,
   BackendTool,
 } from "../contract/connector.ts";
+import type { LeftOut } from "./list-bounds.ts";
 
 export interface ListedTool {
   readonly tool: BackendTool;
@@ -16,8 +17,8 @@ export interface ListedTool {
   readonly definition: Tool;
 }
 
-export function listedTools(tools: readonly Tool[]): readonly ListedTool[] {
-  return inOrder(tools, ({ name }) => name).map((definition) => {
+export function listedTools(tools: readonly Tool[], leftOut: LeftOut): readonly ListedTool[] {
+  return inOrder(tools, ({ name }) => name, leftOut).map((definition) => {
     const { name, title, description, inputSchema, outputSchema, annotations = {} } = definition;
     const tool: BackendTool = {
       name,
@@ -34,23 +35,27 @@ export function listedTools(tools: readonly Tool[]): readonly ListedTool[] {
   });
 }
 
-export function listedResources(resources: readonly Resource[]): readonly BackendResource[] {
-  return inOrder(resources, ({ uri }) => uri).map(({ uri, name, title, description, mimeType }) =>
+export function listedResources(
+  resources: readonly Resource[],
+  leftOut: LeftOut,
+): readonly BackendResource[] {
+  return inOrder(resources, ({ uri }) => uri, leftOut).map(({ uri, name, title, description, mimeType }) =>
     frozen({ uri, ...present({ name, title, description, mimeType }) }),
   );
 }
 
 export function listedTemplates(
   templates: readonly ResourceTemplateType[],
+  leftOut: LeftOut,
 ): readonly BackendResourceTemplate[] {
-  return inOrder(templates, ({ uriTemplate }) => uriTemplate).map(
+  return inOrder(templates, ({ uriTemplate }) => uriTemplate, leftOut).map(
     ({ uriTemplate, name, title, description, mimeType }) =>
       frozen({ uriTemplate, ...present({ name, title, description, mimeType }) }),
   );
 }
 
-export function listedPrompts(prompts: readonly Prompt[]): readonly BackendPrompt[] {
-  return inOrder(prompts, ({ name }) => name).map((prompt) => {
+export function listedPrompts(prompts: readonly Prompt[], leftOut: LeftOut): readonly BackendPrompt[] {
+  return inOrder(prompts, ({ name }) => name, leftOut).map((prompt) => {
     const { name, title, description } = prompt;
     const args = prompt.arguments?.map((one) => ({
       name: one.name,
@@ -61,9 +66,14 @@ export function listedPrompts(prompts: readonly Prompt[]): readonly BackendPromp
 }
 
 /** Of items with the same name the first counts. */
-function inOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
+function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, leftOut: LeftOut): T[] {
   const first = new Map<string, T>();
-  for (const item of items) if (!first.has(nameOf(item))) first.set(nameOf(item), item);
+  for (const item of items) {
+    const name = nameOf(item);
+    // A name that were cut might end with a part of a secret.
+    if (first.has(name)) leftOut.add(`${name.length > 100 ? "an entry" : `"${name}"`} is there twice`);
+    else first.set(name, item);
+  }
   return [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 }
 

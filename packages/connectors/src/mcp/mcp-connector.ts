@@ -26,6 +26,7 @@ import { Asking } from "./asking.ts";
 import { requestOptions } from "./connection.ts";
 import { Failures } from "./failures.ts";
 import { Link } from "./link.ts";
+import type { LeftOut, ListName } from "./list-bounds.ts";
 import { type ListedTool, listedTools } from "./listed.ts";
 import { McpContext } from "./mcp-context.ts";
 import { OAuth } from "./oauth/oauth.ts";
@@ -55,6 +56,8 @@ export class McpConnector implements Connector {
   readonly #pauses = new Pauses();
   readonly #tools: CachedList<ListedTool>;
   readonly #context: McpContext;
+  /** Of each list that was read. */
+  readonly #leftOut = new Map<ListName, LeftOut>();
   readonly #listeners = new Set<(list: ChangedList) => void>();
   /** Lists of which it was said that they changed, and which nobody has read since. */
   readonly #changed = new Set<ChangedList>();
@@ -97,6 +100,7 @@ export class McpConnector implements Connector {
       ...shared,
       asking: this.#asking,
       onRead: (list) => this.#changed.delete(list),
+      onLeftOut: (list, leftOut) => this.#leftOut.set(list, leftOut),
     });
     this.context = this.#context;
   }
@@ -117,7 +121,7 @@ export class McpConnector implements Connector {
       resources: resources.length,
       resourceTemplates: templates.length,
       prompts: prompts.length,
-      about: connection.about(this.#hidden.inData),
+      about: { ...connection.about(this.#hidden.inData), ...this.#leftOutFacts() },
     };
   }
 
@@ -189,6 +193,14 @@ export class McpConnector implements Connector {
     );
   }
 
+  /** What of the server's lists is not given on, and why. */
+  #leftOutFacts(): Facts {
+    const told = [...this.#leftOut].flatMap(([list, { text }]) =>
+      text === undefined ? [] : [`${list}: ${text}`],
+    );
+    return told.length === 0 ? {} : { leftOut: told.join(". ") };
+  }
+
   #oauth(hidden: Hidden): OAuth | undefined {
     const { id, address, startTimeoutMs } = this.#settings;
     if (address.kind !== "url" || address.oauth === undefined) return undefined;
@@ -242,10 +254,12 @@ export class McpConnector implements Connector {
       ask: async (connection, told) => {
         this.#changed.delete("tools");
         if (!connection.has("tools")) return [];
-        const { tools } = await connection.list("tools", told, (options) =>
+        const { page, leftOut } = await connection.list("tools", told, (options) =>
           connection.client.listTools(undefined, options),
         );
-        return listedTools(tools);
+        const tools = listedTools(page.tools, leftOut);
+        this.#leftOut.set("tools", leftOut);
+        return tools;
       },
     });
   }

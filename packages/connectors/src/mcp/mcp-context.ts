@@ -22,6 +22,7 @@ import type { ConnectorErrorCode } from "../contract/connector-error.ts";
 import type { Asking } from "./asking.ts";
 import { type Connection, requestOptions } from "./connection.ts";
 import type { Failures } from "./failures.ts";
+import type { LeftOut, ListName } from "./list-bounds.ts";
 import { listedPrompts, listedResources, listedTemplates } from "./listed.ts";
 import type { McpSettings } from "./options.ts";
 import { promptOutput, resourceOutput } from "./tool-output.ts";
@@ -32,6 +33,7 @@ export interface McpContextOptions {
   readonly failures: Failures;
   readonly pauses: Pauses;
   readonly onRead: (list: ChangedList) => void;
+  readonly onLeftOut: (list: ListName, leftOut: LeftOut) => void;
 }
 
 export class McpContext implements Context {
@@ -43,22 +45,22 @@ export class McpContext implements Context {
   constructor(options: McpContextOptions) {
     this.#options = options;
     this.#resources = this.#list("resources", async (connection, signal) => {
-      const { resources } = await connection.list("resources", signal, (bounds) =>
+      const { page, leftOut } = await connection.list("resources", signal, (bounds) =>
         connection.client.listResources(undefined, bounds),
       );
-      return listedResources(resources);
+      return this.#told("resources", leftOut, listedResources(page.resources, leftOut));
     });
     this.#templates = this.#list("resources", async (connection, signal) => {
-      const { resourceTemplates } = await connection.list("resourceTemplates", signal, (bounds) =>
+      const { page, leftOut } = await connection.list("resourceTemplates", signal, (bounds) =>
         connection.client.listResourceTemplates(undefined, bounds),
       );
-      return listedTemplates(resourceTemplates);
+      return this.#told("resourceTemplates", leftOut, listedTemplates(page.resourceTemplates, leftOut));
     });
     this.#prompts = this.#list("prompts", async (connection, signal) => {
-      const { prompts } = await connection.list("prompts", signal, (bounds) =>
+      const { page, leftOut } = await connection.list("prompts", signal, (bounds) =>
         connection.client.listPrompts(undefined, bounds),
       );
-      return listedPrompts(prompts);
+      return this.#told("prompts", leftOut, listedPrompts(page.prompts, leftOut));
     });
   }
 
@@ -138,6 +140,11 @@ export class McpContext implements Context {
       this.#templates.forget();
     }
     if (list !== "resources") this.#prompts.forget();
+  }
+
+  #told<Items>(list: ListName, leftOut: LeftOut, items: Items): Items {
+    this.#options.onLeftOut(list, leftOut);
+    return items;
   }
 
   #list<Item>(
