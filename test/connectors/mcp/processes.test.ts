@@ -1,9 +1,14 @@
 /** MCP servers that are processes and do something wrong: each has a clear error, and no other connector notices. */
 import { mcp, type ConnectorError } from "@codecell/connectors";
 import type { Connector } from "@codecell/connectors";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { bundleFixture } from "../../../scripts/bundle.ts";
 import { SOURCE_FLAGS } from "../../../scripts/source-flags.ts";
 import { Control } from "./control.ts";
 import { openStdio, START_TIMEOUT_MS } from "./opened.ts";
@@ -54,6 +59,17 @@ const namesOf = async (connector: Connector): Promise<string[]> =>
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** What has ended may still be known to its parent, which is whoever takes in orphans. */
+function isRunning(pid: number): boolean {
+  if (!isAlive(pid)) return false;
+  if (process.platform !== "linux") return true;
+  try {
+    return !/\) Z /u.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }
@@ -325,5 +341,86 @@ describe("a process", () => {
     expect(seen).toMatchObject({ GIVEN: "given", PATH: process.env["PATH"] });
     expect(Object.keys(seen)).not.toContain("NOT_FOR_SERVERS");
     expect(Object.keys(seen).length).toBeLessThan(12);
+  });
+});
+
+describe("a host that is killed", () => {
+  test.runIf(process.platform === "linux").each(["our own", "the official"])(
+    "takes a server with it: %s",
+    async (whose) => {
+      const control = await Control.open();
+      opened.push(control);
+      const { resolve } = createRequire(import.meta.url);
+      const server =
+        whose === "our own"
+          ? [...SOURCE_FLAGS, fileURLToPath(new URL("scripted-server.fixture.ts", import.meta.url))]
+          : [`${dirname(resolve("@modelcontextprotocol/server-everything/package.json"))}/dist/index.js`];
+      const host = await bundleFixture(new URL("host.fixture.ts", import.meta.url));
+      const child = spawn(process.execPath, [host, process.execPath, ...server], {
+        env: { ...process.env, SCRIPTED_FAULT: "none", SCRIPTED_CONTROL: control.url },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const exit = once(child, "exit");
+      await Promise.race([
+        once(child.stdout, "data"),
+        exit.then(() => Promise.reject(new Error("The host ended by itself"))),
+      ]);
+      const servers = childrenOf(child.pid ?? 0);
+      expect(servers).toHaveLength(1);
+      child.kill("SIGKILL");
+      await exit;
+      await vi.waitFor(() => expect(servers.filter(isRunning)).toEqual([]), {
+        timeout: START_TIMEOUT_MS,
+        interval: 20,
+      });
+    },
+    START_TIMEOUT_MS,
+  );
+});
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+    .split(" ")
+    .filter((one) => one !== "")
+    .map(Number);
+}
+
+describe("another connector does not notice a server that", () => {
+  const faults: readonly (readonly [what: string, fault: string, code: string | undefined])[] = [
+    ["never answers", "endless-line", "TOOL_CALL_TIMEOUT"],
+    ["lies about its schemas", "lie", undefined],
+    ["answers with 50 MB", "huge", "RESPONSE_TOO_LARGE"],
+    ["floods with notices", "flood", undefined],
+    ["dies in mid-call", "die", "SERVER_UNAVAILABLE"],
+    ["changes its tools", "change", undefined],
+    ["answers nonsense", "malformed-result", "DOWNSTREAM_PROTOCOL_ERROR"],
+    ["does not start", "dies", "SERVER_UNAVAILABLE"],
+  ];
+
+  test.each(faults)("%s", async (_, fault, code) => {
+    const options = fault === "endless-line" ? { timeoutMs: 3000 } : {};
+    const [{ connector }, other] = [
+      await scripted(fault, options),
+      await openStdio({ timeoutMs: START_TIMEOUT_MS, responseBytes: 1_000_000 }),
+    ];
+    opened.unshift(other);
+    const { tool, input, data } = other.succeeds;
+    await other.connector.check(nobody);
+    let isOver = false;
+    const faulty = connector
+      .callTool("fault", {}, request)
+      .then(
+        () => undefined,
+        (error: unknown) => error as ConnectorError,
+      )
+      .finally(() => {
+        isOver = true;
+      });
+    // Calls all the while, and some more.
+    for (let more = 3; more > 0; more -= isOver ? 1 : 0)
+      expect((await other.connector.callTool(tool, input, request)).data).toEqual(data);
+    const error = await faulty;
+    if (code === undefined) expect(error).toBeUndefined();
+    else expect(error).toMatchObject({ code, connector: "scripted" });
   });
 });
