@@ -14,10 +14,12 @@ import {
   type TokenStore,
   vaultTokens,
 } from "@codecell/connectors";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { allForms } from "../canaries/leaks.ts";
 import { mcpAnswers, MCP_LEAKS, type Request } from "../canaries/mcp-leaks.ts";
 import { addressOf, closeServer, listen } from "./control.ts";
+import { createFixtureServer } from "./fixture-server.ts";
 import { json, OAuthWorld, REDIRECT_URL } from "./oauth-world.ts";
 import { START_TIMEOUT_MS } from "./opened.ts";
 
@@ -250,6 +252,33 @@ describe("a login", () => {
       { grant_type: "client_credentials", scope: "read", resource: world.url },
       { grant_type: "client_credentials", scope: "read", resource: world.url },
     ]);
+  });
+});
+
+describe("a server of the older events", () => {
+  test("is logged in to as well, and says why where nobody can", async () => {
+    const world = await openWorld();
+    const sessions = new Map<string, SSEServerTransport>();
+    world.handle = async (incoming, response, body) => {
+      const url = new URL(incoming.url ?? "", world.url);
+      const session = sessions.get(url.searchParams.get("sessionId") ?? "");
+      if (incoming.method === "GET") {
+        const transport = new SSEServerTransport("/mcp/messages", response);
+        sessions.set(transport.sessionId, transport);
+        await createFixtureServer({ onHanging: () => {}, onCancelled: () => {} }).connect(transport);
+      } else if (session !== undefined) await session.handlePostMessage(incoming, response, body);
+      else response.writeHead(405).end();
+    };
+    const connector = connect(world, withPerson(world));
+    const add = (): Promise<unknown> =>
+      connector.callTool("add", { a: 1, b: 2 }, request).then(({ data }) => data);
+    expect(await add()).toEqual({ sum: 3 });
+    expect((await connector.check(nobody)).about).toMatchObject({ transport: "sse" });
+    world.access.clear();
+    expect(await add()).toEqual({ sum: 3 });
+    world.access.clear();
+    world.refresh.clear();
+    expect(await errorOf(connect(world, {}).check(nobody))).toMatchObject({ code: "AUTH_REQUIRED" });
   });
 });
 

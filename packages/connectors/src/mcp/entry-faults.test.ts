@@ -40,9 +40,15 @@ describe.each(LISTS)("an entry of %s", (list, exact, ordinary) => {
     );
     const value = fc.oneof(
       fc.anything({ withNullPrototype: false, maxDepth: 2 }),
-      fc.constantFrom(schema, { type: "object", properties: { a: true } }, { readOnlyHint: true }, [
-        { name: "a" },
-      ]),
+      fc.constantFrom(
+        schema,
+        { type: "object", properties: { a: true } },
+        { readOnlyHint: true },
+        { title: true },
+        { type: "object", $schema: 5 },
+        { type: "object", required: ["a"] },
+        [{ name: "a" }],
+      ),
     );
     fc.assert(
       fc.property(fc.dictionary(field, value), fc.boolean(), (fields, isOrdinary) => {

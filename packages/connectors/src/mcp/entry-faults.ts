@@ -40,11 +40,13 @@ export function faultOfEntry(list: ListName, entry: unknown, rules: EntryRules):
   const name = entry[key];
   if (typeof name !== "string" || name === "") return `has no ${key}`;
   const isOrdinary =
-    Object.keys(entry).every(
-      (field) => field === key || field === "inputSchema" || (texts as readonly string[]).includes(field),
+    Object.entries(entry).every(
+      ([field, value]) =>
+        field === key ||
+        ((texts as readonly string[]).includes(field) && typeof value === "string") ||
+        (list === "tools" && isOrdinaryOfTool(field, value)),
     ) &&
-    texts.every((field) => isTextOrAbsent(entry[field])) &&
-    (list !== "tools" || isOrdinarySchema(entry["inputSchema"])) &&
+    (list !== "tools" || Object.hasOwn(entry, "inputSchema")) &&
     (key === "name" || typeof entry["name"] === "string");
   if (!isOrdinary) {
     const { issues } = schema["~standard"].validate(entry) as { readonly issues?: readonly Issue[] };
@@ -80,8 +82,16 @@ function placeOf([issue]: readonly Issue[]): string {
   return names.length === 0 ? "" : `: ${names.join(".")}`;
 }
 
-function isOrdinarySchema(schema: unknown): boolean {
-  return isRecord(schema) && schema["type"] === "object";
+function isOrdinaryOfTool(field: string, value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  if (field === "inputSchema" || field === "outputSchema") {
+    const { $schema, type } = value;
+    return type === "object" && ($schema === undefined || typeof $schema === "string");
+  }
+  if (field !== "annotations") return false;
+  return Object.entries(value).every(
+    ([name, one]) => typeof one === "boolean" || (name === "title" && typeof one === "string"),
+  );
 }
 
 const HEADER = "x-mcp-header";
@@ -128,8 +138,4 @@ function isRecord(value: unknown): value is Fields {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
-}
-
-function isTextOrAbsent(value: unknown): boolean {
-  return value === undefined || typeof value === "string";
 }

@@ -10,6 +10,8 @@ import {
   type Client,
   type ClientCapabilities,
   type ElicitRequest,
+  type ElicitRequestFormParams,
+  type ElicitRequestURLParams,
   type ElicitResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -18,7 +20,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { Json } from "codecell";
 import { bounded } from "../../backend/bounded.ts";
-import { hideAtOnce } from "../../backend/hide-in-data.ts";
+import { hideInData } from "../../backend/hide-in-data.ts";
 import type { HiddenTexts } from "../../backend/hidden-texts.ts";
 import type { Pauses } from "../../backend/pauses.ts";
 import { ConnectorError } from "../../contract/connector-error.ts";
@@ -103,23 +105,32 @@ export class Questions {
     }
   }
 
-  async #elicit(params: ElicitRequest["params"], signal: AbortSignal): Promise<ElicitResult> {
+  #elicit(params: ElicitRequest["params"], signal: AbortSignal): Promise<ElicitResult> {
+    return this.#admitted(signal, async (told) => {
+      const shown = await this.#shown(params, MOST_FORM_CHARACTERS);
+      return shown.mode === "url" ? this.#page(shown, told) : this.#form(shown, told);
+    });
+  }
+
+  async #page({ message, url: shown }: ElicitRequestURLParams, signal: AbortSignal): Promise<ElicitResult> {
     const { id, settings } = this.#options;
-    const shown = this.#shown(params, MOST_FORM_CHARACTERS);
-    const { message } = shown;
-    if (shown.mode === "url") {
-      const { onElicitUrl } = settings;
-      const url = URL.parse(shown.url);
-      if (onElicitUrl === undefined || url === null || !/^https?:$/u.test(url.protocol))
-        throw refusal("The page is none that can be opened");
-      const answer = await this.#answered(signal, (told) =>
-        onElicitUrl({ connector: id, message, url, signal: told }),
-      );
-      return { action: actionOf(answer) };
-    }
+    const { onElicitUrl } = settings;
+    const url = URL.parse(shown);
+    if (onElicitUrl === undefined || url === null || !/^https?:$/u.test(url.protocol))
+      throw refusal("The page is none that can be opened");
+    const answer = await this.#answered(signal, (told) =>
+      onElicitUrl({ connector: id, message, url, signal: told }),
+    );
+    return { action: actionOf(answer) };
+  }
+
+  async #form(
+    { message, requestedSchema }: ElicitRequestFormParams,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
+    const { id, settings } = this.#options;
     const { onElicit } = settings;
     if (onElicit === undefined) throw refusal("Nobody fills in forms");
-    const { requestedSchema } = shown;
     const answer = await this.#answered<ElicitAnswer>(signal, (told) =>
       onElicit({ connector: id, message, requestedSchema: requestedSchema, signal: told }),
     );
@@ -130,37 +141,31 @@ export class Questions {
     return { action, content: filled.content as Record<string, string | number | boolean | string[]> };
   }
 
-  async #sample(params: CreateMessageRequest["params"], signal: AbortSignal): Promise<CreateMessageResult> {
-    const { id, settings } = this.#options;
-    const { onSample } = settings;
+  #sample(params: CreateMessageRequest["params"], signal: AbortSignal): Promise<CreateMessageResult> {
+    const { onSample } = this.#options.settings;
     if (onSample === undefined || params.tools !== undefined || params.toolChoice !== undefined)
-      throw refusal("No model answers with tools");
-    const shown = this.#shown(params, MOST_SAMPLE_CHARACTERS);
-    const { messages, maxTokens, systemPrompt, temperature, stopSequences, modelPreferences } = shown;
-    const question: Omit<SampleQuestion, "signal"> = {
-      connector: id,
-      messages: messages as unknown as SampleQuestion["messages"],
-      maxTokens,
-      ...(systemPrompt !== undefined && { systemPrompt }),
-      ...(temperature !== undefined && { temperature }),
-      ...(stopSequences !== undefined && { stopSequences }),
-      ...(modelPreferences !== undefined && { modelPreferences: modelPreferences as Json }),
-    };
-    const answer = await this.#answered(signal, (told) => onSample({ ...question, signal: told }));
-    if (answer === undefined || !isSampleAnswer(answer)) throw failure();
-    const { model, content, stopReason } = answer;
-    return { role: "assistant", model, content, ...(stopReason !== undefined && { stopReason }) };
+      return Promise.reject(refusal("No model answers with tools"));
+    return this.#admitted(signal, async (told) => {
+      const shown = await this.#shown(params, MOST_SAMPLE_CHARACTERS);
+      const { messages, maxTokens, systemPrompt, temperature, stopSequences, modelPreferences } = shown;
+      const question: Omit<SampleQuestion, "signal"> = {
+        connector: this.#options.id,
+        messages: messages as unknown as SampleQuestion["messages"],
+        maxTokens,
+        ...(systemPrompt !== undefined && { systemPrompt }),
+        ...(temperature !== undefined && { temperature }),
+        ...(stopSequences !== undefined && { stopSequences }),
+        ...(modelPreferences !== undefined && { modelPreferences: modelPreferences as Json }),
+      };
+      const answer = await this.#answered(told, (over) => onSample({ ...question, signal: over }));
+      if (answer === undefined || !isSampleAnswer(answer)) throw failure();
+      const { model, content, stopReason } = answer;
+      return { role: "assistant", model, content, ...(stopReason !== undefined && { stopReason }) };
+    });
   }
 
-  /** What the host may see of a question. */
-  #shown<T>(params: T, mostCharacters: number): T {
-    if (JSON.stringify(params).length > mostCharacters) throw refusal("The question is too large");
-    return hideAtOnce(params, this.#options.hidden);
-  }
-
-  /** Undefined: there is no answer in time. */
-  async #answered<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
-    const { id, settings, pauses } = this.#options;
+  /** Before anything is done with a question, as there may be many. */
+  async #admitted<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#asked === 0) throw refusal("Nobody has asked the server anything");
     const start = performance.now();
     this.#recent = this.#recent.filter((at) => start - at < MINUTE_MS);
@@ -168,20 +173,29 @@ export class Questions {
       throw refusal("These are too many questions");
     this.#recent.push(start);
     this.#open++;
-    const either = AbortSignal.any([signal, this.#over.signal]);
-    const bound = {
-      connector: id,
-      what: "waiting for the host",
-      timeoutMs: settings.questionTimeoutMs,
-      signal: either,
-    };
+    try {
+      return await work(AbortSignal.any([signal, this.#over.signal]));
+    } finally {
+      this.#open--;
+    }
+  }
+
+  /** What the host may see of a question. */
+  async #shown<T>(params: T, mostCharacters: number): Promise<T> {
+    if (JSON.stringify(params).length > mostCharacters) throw refusal("The question is too large");
+    return (await hideInData(params, this.#options.hidden)) as T;
+  }
+
+  /** Undefined: there is no answer in time. */
+  async #answered<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    const { id, settings, pauses } = this.#options;
+    const { questionTimeoutMs: timeoutMs } = settings;
+    const bound = { connector: id, what: "waiting for the host", timeoutMs, signal };
     try {
       return await pauses.during(() => bounded(bound, async (told) => ask(told)));
     } catch (error) {
       if (error instanceof ConnectorError) return undefined;
       throw failure();
-    } finally {
-      this.#open--;
     }
   }
 }
