@@ -138,7 +138,7 @@ test("a tool that the host has wrapped is the one that handles call", async () =
     },
   };
   const extra: AgentTool = { description: "Only in the catalog", execute: () => "extra" };
-  const wrapped = sources.map((one) => ({ ...one, tools: { ...one.tools, add, extra } }));
+  const wrapped = sources.map((one) => Object.assign({}, one, { tools: { ...one.tools, add, extra } }));
   await using run = await prepared({ tools: { sources: wrapped } });
   const code = `const h = connectors.fixture; const input = { a: 1, b: 2 };
     const missing = await h.callTool("add", {});

@@ -298,6 +298,13 @@ describe("an answer to a login", () => {
       "the browser was sent to another place than oauth.redirectUrl",
     ],
     [
+      "from another program",
+      (url) => {
+        url.protocol = "https:";
+      },
+      "the browser was sent to another place than oauth.redirectUrl",
+    ],
+    [
       "of another authorization server",
       (url) => url.searchParams.set("iss", "https://evil.example"),
       "the answer is of another authorization server",
@@ -357,6 +364,19 @@ describe("an answer to a login", () => {
       },
     });
     expect(await count(connector)).toBe("call 1");
+  });
+
+  test("may come to a program, and to no other", async () => {
+    const world = await openWorld();
+    const redirectUrl = "myapp://back/here";
+    for (const scheme of ["evil", "myapp"]) {
+      const connector = connect(world, {
+        redirectUrl,
+        onAuthorize: async (asked) => (await world.person(asked)).replace("myapp:", `${scheme}:`),
+      });
+      if (scheme === "myapp") expect(await count(connector)).toBe("call 1");
+      else expect(await errorOf(count(connector))).toMatchObject({ code: "AUTH_FAILED" });
+    }
   });
 
   test("that the host could not get is no secret of the host's", async () => {

@@ -51,7 +51,7 @@ describe("search", () => {
   );
 
   test("[search:exact-first] so is an exact title, and titles are searched", () => {
-    const index = createSearchIndex([
+    const titled = createSearchIndex([
       {
         id: "openapi:github:issues_create_milestone",
         name: "issues_create_milestone",
@@ -66,10 +66,12 @@ describe("search", () => {
       },
       { id: "openapi:github:pulls", name: "pulls", description: "", title: "List zebras" },
     ]);
-    expect(index.search("create an issue", { limit: 1 })).toMatchObject([
+    expect(titled.search("create an issue", { limit: 1 })).toMatchObject([
       { id: "openapi:github:issues_create", exact: true },
     ]);
-    expect(index.search("zebra", { limit: 1 })).toMatchObject([{ id: "openapi:github:pulls", exact: false }]);
+    expect(titled.search("zebra", { limit: 1 })).toMatchObject([
+      { id: "openapi:github:pulls", exact: false },
+    ]);
   });
 
   test("[search:nothing-found] a query that fits nothing gives an empty list", () => {

@@ -283,7 +283,8 @@ export class Authorization {
       return { code: answer, iss: undefined };
     }
     const expected = new URL(redirectUrl);
-    if (redirected.origin !== expected.origin || redirected.pathname !== expected.pathname)
+    // The origin of a scheme such as myapp: says nothing.
+    if ((["protocol", "host", "pathname"] as const).some((part) => redirected[part] !== expected[part]))
       throw failed("the browser was sent to another place than oauth.redirectUrl");
     const { searchParams } = redirected;
     if (searchParams.get("state") !== state) throw failed("the answer is one to another login");

@@ -82,7 +82,9 @@ const LONGEST_MS = 2_147_483_647;
 
 /** Credentials go where nobody listens: encrypted, or on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || /^(?:127\.|\[::1\])/u.test(hostname);
+  // Whole addresses: a name may begin with 127 too.
+  const isAddress = /^127(?:\.\d{1,3}){3}$/u.test(hostname) || hostname === "[::1]";
+  return isAddress || hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
 export function resolveOAuth(
