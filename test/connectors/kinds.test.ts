@@ -185,6 +185,7 @@ describe.each(CONNECTOR_KINDS)("a backend of the kind %s", (kind) => {
       others: ["error", "error", "error"],
     });
     const { codes } = answered as { codes: string[] };
-    if (connector.context === undefined) expect(codes).toEqual(["UNSUPPORTED_OPERATION", "UNSUPPORTED_OPERATION"]);
+    if (connector.context === undefined)
+      expect(codes).toEqual(["UNSUPPORTED_OPERATION", "UNSUPPORTED_OPERATION"]);
   });
 });
