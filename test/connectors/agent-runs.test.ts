@@ -1,8 +1,9 @@
 /** Backends in agent runs: in the catalog by their ids, and as handles, under one policy. */
 import { createHost } from "codecell";
-import { type BackendTool, connectTools, createHandles, type Connector } from "@codecell/connectors";
+import { connectTools, createHandles, type Connector } from "@codecell/connectors";
 import { type AgentRunOptions, type AgentScope, type AgentTool, createAgentRuntime } from "codecell/surface";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fakeConnector } from "./fake-connector.ts";
 import { openHttp } from "./mcp/opened.ts";
 
 const CONTEXT: AgentScope = { agentId: "a", runId: "r", sessionId: "s", sessionKey: "k" };
@@ -20,22 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of closing.toReversed()) await one[Symbol.asyncDispose]();
 });
-
-function toConnector(id: string, tools: readonly BackendTool[]): Connector {
-  return {
-    id,
-    kind: "http",
-    card: { name: id, description: "A connector" },
-    facts: {},
-    identity: id,
-    isTrusted: false,
-    check: async () => ({ tools: tools.length }),
-    tools: async () => tools,
-    callTool: async () => ({ data: "called" }),
-    onChange: () => () => {},
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
 
 async function prepared(
   given: Partial<AgentRunOptions> = {},
@@ -151,7 +136,7 @@ test("a tool that the host has wrapped is the one that handles call", async () =
 });
 
 test("hooks see names as their backends write them, catalogued or not", async () => {
-  const odd = toConnector("sho:p", [{ name: "a: b*%" }]);
+  const odd = fakeConnector("sho:p", [{ name: "a: b*%" }]);
   for (const sources of [[], (await connectTools([odd])).sources]) {
     const hooked: unknown[] = [];
     await using run = await prepared({
@@ -159,7 +144,9 @@ test("hooks see names as their backends write them, catalogued or not", async ()
       connectors: createHandles([odd]),
       beforeToolCall: ({ tool, name }) => void hooked.push([tool, name]),
     });
-    expect(await valueOf(run, `return (await connectors["sho:p"].callTool("a: b*%")).data`)).toBe("called");
+    expect(await valueOf(run, `return (await connectors["sho:p"].callTool("a: b*%")).data`)).toBe(
+      "called a: b*%",
+    );
     expect(hooked).toEqual([["http:sho%3Ap:a%3A%20b%2A%25", "a: b*%"]]);
   }
 });

@@ -12,6 +12,7 @@ import {
   mcp,
 } from "@codecell/connectors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakeConnector } from "./fake-connector.ts";
 import { openHttp } from "./mcp/opened.ts";
 import { compile } from "../schemas/compile.ts";
 import { startWebBackend, type WebBackend } from "./web-backend.ts";
@@ -89,24 +90,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of closing.toReversed()) await one[Symbol.asyncDispose]();
 });
-
-/** A connector whose tools say that they were called. */
-function fakeConnector(id: string, tools: readonly BackendTool[], more: Partial<Connector> = {}): Connector {
-  return {
-    id,
-    kind: "http",
-    card: { name: id, description: "A connector" },
-    facts: {},
-    identity: id,
-    isTrusted: false,
-    check: async () => ({ tools: tools.length }),
-    tools: async () => tools,
-    callTool: async (name) => ({ data: `called ${name}` }),
-    onChange: () => () => {},
-    [Symbol.asyncDispose]: async () => {},
-    ...more,
-  };
-}
 
 interface Given extends HandlesOptions {
   readonly start?: Partial<StartOptions>;
