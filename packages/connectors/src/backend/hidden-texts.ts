@@ -25,6 +25,7 @@ export interface Hidden {
 const MOST_LEARNT = 24;
 
 export class HiddenTexts {
+  readonly #texts: readonly HiddenText[];
   readonly #given: Needles;
   /** In the order in which they were learnt. */
   readonly #learnt = new Map<string, Needles>();
@@ -32,10 +33,16 @@ export class HiddenTexts {
 
   constructor(texts: Iterable<string | HiddenText>) {
     const given = [...texts].map((one) => (typeof one === "string" ? { text: one } : one));
-    this.#given = needlesOf(
-      given.filter(({ text, isAnyLength = false }) => (isAnyLength ? text !== "" : text.length >= SHORTEST)),
+    this.#texts = given.filter(({ text, isAnyLength = false }) =>
+      isAnyLength ? text !== "" : text.length >= SHORTEST,
     );
+    this.#given = needlesOf(this.#texts);
     this.#all = this.#given;
+  }
+
+  /** What is hidden, for a thread that hides the same. */
+  get texts(): readonly HiddenText[] {
+    return [...this.#texts, ...[...this.#learnt.keys()].map((text) => ({ text }))];
   }
 
   /** So many characters are left out of a text that was cut. Where it has escapes, it is more. */

@@ -5,6 +5,7 @@
  */
 import { stripVTControlCharacters } from "node:util";
 import type { Json } from "codecell";
+import { positionOf } from "../backend/parse-position.ts";
 import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import { type BackendOutput, Bytes } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
@@ -40,7 +41,7 @@ export function toAnswer(
 function dataOf(connector: string, command: ResolvedCommand, output: Buffer): unknown {
   const { tool, mediaType } = command;
   if (command.output === "bytes") return new Bytes(output, mediaType === undefined ? {} : { mediaType });
-  const broken = (problem: string, cause: unknown): ConnectorError => {
+  const broken = (problem: string, cause?: unknown): ConnectorError => {
     const message = `Cannot read what "${tool.name}" of "${connector}" printed: ${problem}`;
     return new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message, { cause });
   };
@@ -59,7 +60,7 @@ function dataOf(connector: string, command: ResolvedCommand, output: Buffer): un
       try {
         return JSON.parse(text) as Json;
       } catch (error) {
-        throw broken("it is not JSON", error);
+        throw broken(`it is not JSON${positionOf(error)}`);
       }
     default:
       return command.output satisfies never;

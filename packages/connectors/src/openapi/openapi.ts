@@ -6,7 +6,7 @@
  *   another origin is no tool.
  * - A description that cannot be read again leaves the one before in place.
  */
-import type { Hidden } from "../backend/hidden-texts.ts";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -92,9 +92,11 @@ class OpenApiConnector implements Connector {
   readonly #source: DocumentSource;
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
+  readonly #hidden: HiddenTexts;
 
   constructor(options: OpenApiOptions, hidden: Hidden) {
     this.#given = options;
+    this.#hidden = hidden.inErrors;
     const { options: resolved, client, facts, identityOf } = openWebClient("openapi", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client] = [resolved, client];
@@ -162,7 +164,12 @@ class OpenApiConnector implements Connector {
   async #load(signal: AbortSignal): Promise<Api> {
     const { documentBytes = DEFAULT_DOCUMENT_BYTES, credentials: given = {} } = this.#given;
     const ownedHeaders = Object.keys(this.#options.headers).map((name) => name.toLowerCase());
-    const setup: ThreadSetup = { source: this.#source, documentBytes, ownedHeaders };
+    const setup: ThreadSetup = {
+      source: this.#source,
+      documentBytes,
+      ownedHeaders,
+      hidden: this.#hidden.texts,
+    };
     const described = await readApart<Described>(this.id, { script: SCRIPT, setup }, signal);
     const credentials = credentialsByScheme(this.id, described, given);
     const base = this.#chooseBase(described, credentials);
