@@ -18,7 +18,7 @@ import {
   type ToolRequest,
 } from "../contract/connector.ts";
 import { ConnectorError, noSuchTool } from "../contract/connector-error.ts";
-import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
+import type { Hidden } from "../backend/hidden-texts.ts";
 import { type PlainSecrets, throughDoor } from "../secrets/door.ts";
 import { secretsOfArguments } from "../secrets/secrets-of.ts";
 import { errorBytes, toAnswer } from "./answer.ts";
@@ -68,20 +68,20 @@ class CliConnector implements Connector {
   /** The operator has written down every tool. */
   readonly isTrusted = true;
   readonly #setup: ResolvedCli;
-  readonly #hidden: HiddenTexts;
+  readonly #hidden: Hidden;
   readonly #places: Places;
   readonly #running = new Set<OwnProcess>();
   readonly #ended = new AbortController();
 
-  constructor(setup: ResolvedCli, { inData, inErrors }: Hidden) {
-    this.#hidden = inErrors;
+  constructor(setup: ResolvedCli, hidden: Hidden) {
+    this.#hidden = hidden;
     const { id, card, commands, timeoutMs, responseBytes } = setup;
     this.id = id;
     this.card = card;
     this.facts = { commands: commands.size, timeoutMs, responseBytes };
     const programs = [...commands].map(([name, { program, args, cwd }]) => [name, program, args, cwd]);
     this.identity = createHash("sha256")
-      .update(inData.hide(JSON.stringify([id, programs])))
+      .update(hidden.inData.hide(JSON.stringify([id, programs])))
       .digest("hex");
     this.#setup = setup;
     this.#places = new Places(setup.processes);
@@ -170,7 +170,7 @@ class CliConnector implements Connector {
         env,
         stdin,
         outputBytes: responseBytes,
-        errorBytes: errorBytes(this.#hidden),
+        errorBytes: errorBytes(this.#hidden.inErrors),
         killAfterMs: this.#setup.killAfterMs,
       });
       this.#running.add(own);
@@ -185,7 +185,7 @@ class CliConnector implements Connector {
     const stop = (): void => own.stop(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return toAnswer(this.id, command, await own.ended, this.#hidden);
+      return await toAnswer(this.id, command, await own.ended, this.#hidden);
     } catch (error) {
       throw this.#toError(command, error);
     } finally {
