@@ -38,10 +38,11 @@ import { lackOf } from "./programs.ts";
 /** Throws a `ConnectorError` with the code `CONFIG_INVALID` when the options do not fit together. */
 export function cli(options: CliOptions): Connector {
   const below = ["", "commands.*."];
-  const texts = below.flatMap((place) => ["env.*", "secretEnv.*", "args.*"].map((name) => place + name));
+  const texts = below.flatMap((place) => ["env.*", "secretEnv.*"].map((name) => place + name));
   return throughDoor(options, {
     kind: "cli",
-    places: { texts, urls: [] },
+    // A shell or a program of its own may read arguments.
+    places: { texts, urls: [], templates: ["commands.*.args.*"] },
     plainSecrets,
     make: (resolved, hidden) => new CliConnector(resolveCli(resolved), hidden),
   });
