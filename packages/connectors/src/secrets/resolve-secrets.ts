@@ -12,7 +12,7 @@ import {
   ReferenceWrong,
   replaceReferences,
 } from "./references.ts";
-import { readSecret, SecretMissing, type SecretSources } from "./sources.ts";
+import { openedOnce, readSecret, SecretMissing, type SecretSources } from "./sources.ts";
 import { secretsOfUrl } from "./secrets-of.ts";
 
 /** Such as `headers.*`; a star stands for every key. A URL is no secret as a whole. */
@@ -54,11 +54,12 @@ export function resolveSecrets<Options extends object>(
   sources: SecretSources,
 ): ResolvedSecrets<Options> {
   const secrets: string[] = [];
+  const opened = openedOnce(sources);
   const resolver =
     (isUrl: boolean, isTemplate = false) =>
     (text: string, where: string): string => {
       const bring = (reference: Reference): string => {
-        const secret = secretFor(connector, reference, where, sources);
+        const secret = secretFor(connector, reference, where, opened);
         if (isUrl && isWholeReference(text)) secrets.push(...secretsOfUrl(secret, true));
         else secrets.push(secret);
         return secret;
