@@ -24,6 +24,9 @@ export function allForms(texts: readonly string[]): string {
   return forms.join(" | ");
 }
 
+/** So many characters of a canary are a trace of it. */
+const PART = 8;
+
 /** A canary has this in its middle. */
 const CORE = /core[0-9a-f]{16}core/gu;
 
@@ -42,8 +45,11 @@ export function tracesOf(canaries: readonly string[]): readonly string[] {
       return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6));
     });
     const units = Array.from(core, (one) => one.charCodeAt(0).toString(16));
+    const inner = core.slice(4, -4);
     return [
-      core.slice(4, -4),
+      inner,
+      // What was cut has a part of it.
+      ...Array.from({ length: inner.length - PART + 1 }, (_, at) => inner.slice(at, at + PART)),
       Buffer.from(core).toString("hex"),
       units.map((unit) => `\\u00${unit}`).join(""),
       units.map((unit) => `&#x${unit};`).join(""),

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Bytes } from "../contract/connector.ts";
 import { hideAtOnce, hideInData } from "./hide-in-data.ts";
+import { largestTurnMs } from "../../../../test/fuzz/thread-time.ts";
 import { HiddenTexts } from "./hidden-texts.ts";
 
 const SECRET = 'pa/ss+w"o<r>d & grün=';
@@ -162,6 +163,106 @@ describe("hidden texts", () => {
       expect([shown.includes("ss+w"), shown.includes('w\0"\0')]).toEqual([false, false]);
       expect([...shown.subarray(0, 3), ...shown.subarray(-2)]).toEqual([0, 255, 1, 0, 254]);
     }
+  });
+});
+
+describe("hidden texts under many escapes", () => {
+  const entities = (text: string): string =>
+    Array.from(text, (one) => `&#${String(one.charCodeAt(0)).padStart(7, "0")};`).join("");
+  const deep = units(entities("deep-secret-0123456789")).replaceAll("\\", "%5C");
+
+  test("are found where windows meet", () => {
+    const hidden = new HiddenTexts(["deep-secret-0123456789"]);
+    expect(deep.length).toBeGreaterThan(22 * 54);
+    for (let before = 32 * 1024 - deep.length - 50; before < 32 * 1024 + 50; before += 7) {
+      const text = `${"-".repeat(before)}${deep}${"-".repeat(40_000)}`;
+      expect(hidden.hide(text)).toBe(`${"-".repeat(before)}[hidden]${"-".repeat(40_000)}`);
+    }
+  });
+
+  test("are left out of a text that was cut", () => {
+    const hidden = new HiddenTexts(["deep-secret-0123456789"]);
+    for (const at of [9 * 72, 9 * 72 + 3, 15 * 72, 20 * 72 + 40]) {
+      const [text, rest] = [`begin ${"x".repeat(5000)}${deep.slice(0, at)}`, deep.slice(at)];
+      const undone = (one: string): string =>
+        one.replaceAll("%5C", "\\").replaceAll(/\\u00(..)/gu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+      const shown = undone(hidden.hideCut(text, { end: true }));
+      expect(shown.startsWith("begin xxx")).toBe(true);
+      expect(shown).not.toContain("&#0000");
+      const end = undone(hidden.hideCut(`${rest}${"x".repeat(5000)} end`, { start: true }));
+      expect(end.endsWith("xxx end")).toBe(true);
+      expect(end).not.toContain("&#0000");
+    }
+  });
+
+  test("are the same, whatever the windows are", () => {
+    const unit = fc.constantFrom("%", "4", "1", "\\", "u", "0", "&", "#", ";", "a", "%5C", "&amp;", "\\\\", "%25");
+    const short = new HiddenTexts(["A\\u0041&"]);
+    const many = new HiddenTexts([
+      "A\\u0041&",
+      ...Array.from({ length: 200 }, (_, at) => `never-there-${at}`),
+    ]);
+    fc.assert(
+      fc.property(fc.array(unit, { maxLength: 300 }), (parts) => {
+        const text = parts.join("").repeat(9);
+        expect(many.hide(text)).toBe(short.hide(text));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("the host's thread", () => {
+  const bound = { attempts: 4, enough: 30 };
+  const many = Array.from({ length: 60 }, (_, at) => `secret-with-number-${at}-and-more`);
+
+  test.each([
+    ["a text full of them", ["abcdef"], "abcdef-".repeat(1_000_000)],
+    ["a text full of escapes", ["abcdef"], "\\u0041".repeat(400_000)],
+    ["many needles and a long text", many, "s".repeat(3_000_000)],
+    ["a long secret", ["-key-".repeat(12_000)], "-key-".repeat(600_000)],
+  ])("is not held by %s", async (_, secrets, text) => {
+    const hidden = new HiddenTexts(secrets);
+    const work = (): Promise<unknown> => hideInData([text], hidden);
+    expect(await largestTurnMs(() => work, bound)).toBeLessThan(50);
+  });
+
+  test("is not held by many short texts, whatever the number of needles is", async () => {
+    const hidden = new HiddenTexts(many);
+    const texts = Array.from({ length: 60_000 }, (_, at) => `an item that is short ${at}`);
+    const work = (): Promise<unknown> => hideInData([...texts, many[3]], hidden);
+    expect(await largestTurnMs(() => work, bound)).toBeLessThan(50);
+  });
+});
+
+describe("what is shown", () => {
+  test("loses no value where two names become the same", async () => {
+    const hidden = new HiddenTexts(["secret-a", "secret-b"]);
+    const data = { "secret-a": 1, "secret-b": 2, "[hidden]": 3 };
+    expect(await hideInData(data, hidden)).toEqual({ "[hidden] 2": 1, "[hidden] 3": 2, "[hidden]": 3 });
+  });
+
+  test("has other numbers as they are, and hides what is left of a number that was parsed", async () => {
+    const hidden = new HiddenTexts(["123456", "12345678901234567890"]);
+    const data = [1_234_567, 123_456.5, 123_456, 12_345_678_901_234_567_890];
+    expect(await hideInData(data, hidden)).toEqual([1_234_567, 123_456.5, "[hidden]", "[hidden]"]);
+  });
+
+  test("has no line of a secret of several lines, with either line break", () => {
+    const hidden = new HiddenTexts(["-----BEGIN\nfirst-line-of-it\nsecond-line-of-it\nend\n"]);
+    expect(hidden.hide("> first-line-of-it <")).toBe("> [hidden] <");
+    expect(hidden.hide("a -----BEGIN\r\nfirst-line-of-it\r\nsecond-line-of-it\r\nend\r\n b")).toBe("a [hidden] b");
+  });
+
+  test.each([
+    ["percent-encoded", bytes(SECRET)],
+    ["in units", units(SECRET)],
+    ["in Latin-1", SECRET],
+    ["in JSON in hexadecimal units", units(SECRET).replaceAll("\\u00", "\\x")],
+  ])("has no text beyond ASCII in bytes, %s", (_, text) => {
+    const given = Buffer.from(`<${text}>`, "latin1");
+    const shown = hideAtOnce(new Bytes(given), new HiddenTexts([SECRET])).bytes;
+    expect(Buffer.from(shown).toString("latin1")).toBe(`<${"*".repeat(text.length)}>`);
   });
 });
 

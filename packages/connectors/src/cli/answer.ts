@@ -1,11 +1,15 @@
 /**
  * Runs on the host. Answer: what the end of a program means for the call that it served.
  *
- * - Nothing that a program prints is changed without a word. Secrets are taken out of its words before they are cut.
+ * - Nothing that a program prints is changed without a word. Secrets are taken out of its words before they are cut, and out
+ *   of its output before that is parsed or split: nobody finds one that is in parts.
  */
 import { stripVTControlCharacters } from "node:util";
 import type { Json } from "codecell";
-import type { HiddenTexts } from "../backend/hidden-texts.ts";
+import { inTurns } from "../backend/hide-in-data.ts";
+import { hidingInJson } from "../backend/hide-in-json.ts";
+import { positionOf } from "../backend/parse-position.ts";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
 import { type BackendOutput, Bytes } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { ResolvedCommand } from "./options.ts";
@@ -23,24 +27,28 @@ export function errorBytes(hidden: HiddenTexts): number {
   return ERROR_BYTES + hidden.longest * 4;
 }
 
-/** `hidden` is taken out of errors. */
-export function toAnswer(
+export async function toAnswer(
   connector: string,
   command: ResolvedCommand,
   end: ProcessEnd,
-  hidden: HiddenTexts,
-): BackendOutput {
+  { inData, inErrors }: Hidden,
+): Promise<BackendOutput> {
   const { exitCode, output } = end;
   if (exitCode === null || !command.exitCodes.includes(exitCode))
-    throw toFailure(connector, command, end, hidden);
-  const data = dataOf(connector, command, output);
+    throw toFailure(connector, command, end, inErrors);
+  const data = await dataOf(connector, command, output, inData);
   return { data, meta: { exitCode } };
 }
 
-function dataOf(connector: string, command: ResolvedCommand, output: Buffer): unknown {
+async function dataOf(
+  connector: string,
+  command: ResolvedCommand,
+  output: Buffer,
+  hidden: HiddenTexts,
+): Promise<unknown> {
   const { tool, mediaType } = command;
   if (command.output === "bytes") return new Bytes(output, mediaType === undefined ? {} : { mediaType });
-  const broken = (problem: string, cause: unknown): ConnectorError => {
+  const broken = (problem: string, cause?: unknown): ConnectorError => {
     const message = `Cannot read what "${tool.name}" of "${connector}" printed: ${problem}`;
     return new ConnectorError(connector, "DOWNSTREAM_PROTOCOL_ERROR", message, { cause });
   };
@@ -54,12 +62,12 @@ function dataOf(connector: string, command: ResolvedCommand, output: Buffer): un
     case "text":
       return text;
     case "lines":
-      return toLines(text);
+      return toLines(await inTurns(hidden.hiding(text)));
     case "json":
       try {
-        return JSON.parse(text) as Json;
+        return JSON.parse(await inTurns(hidingInJson(text, hidden))) as Json;
       } catch (error) {
-        throw broken("it is not JSON", error);
+        throw broken(`it is not JSON${positionOf(error)}`);
       }
     default:
       return command.output satisfies never;

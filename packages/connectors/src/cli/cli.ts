@@ -18,7 +18,7 @@ import {
   type ToolRequest,
 } from "../contract/connector.ts";
 import { ConnectorError, noSuchTool } from "../contract/connector-error.ts";
-import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
+import type { Hidden } from "../backend/hidden-texts.ts";
 import { type PlainSecrets, throughDoor } from "../secrets/door.ts";
 import { secretsOfArguments } from "../secrets/secrets-of.ts";
 import { errorBytes, toAnswer } from "./answer.ts";
@@ -38,10 +38,11 @@ import { lackOf } from "./programs.ts";
 /** Throws a `ConnectorError` with the code `CONFIG_INVALID` when the options do not fit together. */
 export function cli(options: CliOptions): Connector {
   const below = ["", "commands.*."];
-  const texts = below.flatMap((place) => ["env.*", "secretEnv.*", "args.*"].map((name) => place + name));
+  const texts = below.flatMap((place) => ["env.*", "secretEnv.*"].map((name) => place + name));
   return throughDoor(options, {
     kind: "cli",
-    places: { texts, urls: [] },
+    // A shell or a program of its own may read arguments.
+    places: { texts, urls: [], templates: ["commands.*.args.*"] },
     plainSecrets,
     make: (resolved, hidden) => new CliConnector(resolveCli(resolved), hidden),
   });
@@ -68,20 +69,20 @@ class CliConnector implements Connector {
   /** The operator has written down every tool. */
   readonly isTrusted = true;
   readonly #setup: ResolvedCli;
-  readonly #hidden: HiddenTexts;
+  readonly #hidden: Hidden;
   readonly #places: Places;
   readonly #running = new Set<OwnProcess>();
   readonly #ended = new AbortController();
 
-  constructor(setup: ResolvedCli, { inData, inErrors }: Hidden) {
-    this.#hidden = inErrors;
+  constructor(setup: ResolvedCli, hidden: Hidden) {
+    this.#hidden = hidden;
     const { id, card, commands, timeoutMs, responseBytes } = setup;
     this.id = id;
     this.card = card;
     this.facts = { commands: commands.size, timeoutMs, responseBytes };
     const programs = [...commands].map(([name, { program, args, cwd }]) => [name, program, args, cwd]);
     this.identity = createHash("sha256")
-      .update(inData.hide(JSON.stringify([id, programs])))
+      .update(hidden.inData.hide(JSON.stringify([id, programs])))
       .digest("hex");
     this.#setup = setup;
     this.#places = new Places(setup.processes);
@@ -170,7 +171,7 @@ class CliConnector implements Connector {
         env,
         stdin,
         outputBytes: responseBytes,
-        errorBytes: errorBytes(this.#hidden),
+        errorBytes: errorBytes(this.#hidden.inErrors),
         killAfterMs: this.#setup.killAfterMs,
       });
       this.#running.add(own);
@@ -185,7 +186,7 @@ class CliConnector implements Connector {
     const stop = (): void => own.stop(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return toAnswer(this.id, command, await own.ended, this.#hidden);
+      return await toAnswer(this.id, command, await own.ended, this.#hidden);
     } catch (error) {
       throw this.#toError(command, error);
     } finally {

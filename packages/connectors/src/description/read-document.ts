@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { positionOf } from "../backend/parse-position.ts";
 import { readUpTo } from "../web/read-response.ts";
 import { isRecord } from "../web/text.ts";
 import type { DocumentSource } from "./messages.ts";
@@ -139,7 +140,15 @@ async function parseText(text: string): Promise<unknown> {
     const { parse } = await import("yaml");
     return parse(text, { maxAliasCount: 1000, logLevel: "error" });
   } catch (cause) {
-    const [line = ""] = (cause instanceof Error ? cause.message : "").split("\n", 1);
-    throw new LoadFailure(`its description does not parse: ${line.slice(0, 200)}`, "CONFIG_INVALID", cause);
+    // No words of a parser: they quote the text, and the cause is not told either.
+    throw new LoadFailure(`its description does not parse${placeOf(cause)}`);
   }
+}
+
+/** The parser of YAML tells it in another way. */
+function placeOf(error: unknown): string {
+  const places: unknown = error instanceof Error && "linePos" in error ? error.linePos : undefined;
+  const [at] = (Array.isArray(places) ? places : []) as readonly { line?: unknown; col?: unknown }[];
+  const isKnown = typeof at?.line === "number" && typeof at.col === "number";
+  return isKnown ? ` at line ${at.line}, column ${at.col}` : positionOf(error);
 }

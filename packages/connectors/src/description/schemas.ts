@@ -6,6 +6,7 @@
  *   whole schema unusable. What refers to nothing means anything.
  */
 import { isRecord } from "../web/text.ts";
+import type { Words } from "./words.ts";
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -65,12 +66,14 @@ const MOST_HOPS = 50;
 
 export class Schemas {
   readonly #document: Node;
+  readonly #words: Words;
   readonly #numbers = new Map<string, number>();
   readonly #names = new Set<string>();
   readonly #targets: { readonly name: string; readonly target: unknown }[] = [];
 
-  constructor(document: Node) {
+  constructor(document: Node, words: Words) {
     this.#document = document;
+    this.#words = words;
   }
 
   /** What a node that may be a reference stands for. Undefined if it refers to nothing. */
@@ -122,7 +125,8 @@ export class Schemas {
 
   #nameFor(ref: string): string {
     const last = pointerOf(ref).at(-1) ?? "";
-    const plain = last
+    const plain = this.#words
+      .told(last)
       .replaceAll(/\W/gu, "_")
       .replace(/^(?=\d|$)/u, "_")
       .slice(0, 100);

@@ -2,7 +2,10 @@
  * Names for operations: identifiers, at most 64 characters, each once. Runs anywhere.
  *
  * - A name depends on what the operation is, not on the order of the description.
+ * - No name is made of a text that nobody may read.
  */
+import type { Words } from "./words.ts";
+
 const LONGEST = 64;
 
 export interface Named {
@@ -11,9 +14,9 @@ export interface Named {
   readonly path: string;
 }
 
-export function nameOperations(operations: readonly Named[]): readonly string[] {
+export function nameOperations(operations: readonly Named[], words: Words): readonly string[] {
   const byPlace = operations
-    .map((operation, at) => ({ at, operation, wanted: wantedName(operation) }))
+    .map((operation, at) => ({ at, operation, wanted: wantedName(operation, words) }))
     .sort((one, other) => compare(placeOf(one.operation), placeOf(other.operation)));
   const names: string[] = [];
   const taken = new Set<string>();
@@ -30,9 +33,9 @@ export function nameOperations(operations: readonly Named[]): readonly string[] 
   return names;
 }
 
-function wantedName({ operationId, method, path }: Named): string {
-  const own = typeof operationId === "string" ? identifierOf(operationId) : "";
-  return own === "" ? nameOfPlace(method, path) : own;
+function wantedName({ operationId, method, path }: Named, words: Words): string {
+  const own = typeof operationId === "string" ? identifierOf(words.told(operationId)) : "";
+  return own === "" ? nameOfPlace(method, words.told(path)) : own;
 }
 
 /** GET /users/{id}/posts is get_users_by_id_posts. */

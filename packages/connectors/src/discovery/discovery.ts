@@ -104,6 +104,7 @@ class DiscoveryConnector implements Connector {
     this.#source = sourceOf(document);
     this.#root = rootUrl === undefined ? undefined : parseBaseUrl(id, rootUrl);
     this.#setup = {
+      hidden: hidden.inErrors.texts,
       source: this.#source,
       documentBytes: options.documentBytes ?? DEFAULT_DOCUMENT_BYTES,
       include: [...include],

@@ -249,6 +249,7 @@ class GraphqlConnector implements Connector {
     const place: SchemaPlace = {
       connector: this.id,
       source,
+      hidden: this.#hidden.texts,
       schemaBytes,
       question: { kind: "describe", depth, fields, queriesOnly, scalars },
       introspect: (query, most, left) => {

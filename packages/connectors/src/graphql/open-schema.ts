@@ -4,6 +4,7 @@
  * - The schema is bounded in bytes before the thread sees it. It is never parsed here.
  */
 import { createReadStream } from "node:fs";
+import type { HiddenText } from "../backend/hidden-texts.ts";
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
 import { INTROSPECTIONS } from "./introspection.ts";
 import type { DescribeAnswer, DescribedSchema, DescribeQuestion } from "./schema/messages.ts";
@@ -17,6 +18,8 @@ export interface SchemaPlace {
   readonly connector: string;
   /** Undefined: the backend is asked. */
   readonly source: SchemaSource | undefined;
+  /** Texts that are not told, whatever the schema says. */
+  readonly hidden: readonly HiddenText[];
   readonly schemaBytes: number;
   readonly question: DescribeQuestion;
   /** Asks the backend, and gives so many bytes of its answer at most. */
@@ -64,7 +67,7 @@ async function describe(
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<{ readonly thread: SchemaThread; readonly answer: DescribeAnswer }> {
-  const thread = new SchemaThread({ bytes });
+  const thread = new SchemaThread({ bytes, hidden: place.hidden });
   try {
     const answer = await thread.describe(place.question, signal);
     if (answer.kind !== "described") thread[Symbol.dispose]();

@@ -16,9 +16,10 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { type ConnectorError, noSuchTool } from "../contract/connector-error.ts";
-import { throughDoor } from "../secrets/door.ts";
+import { type PlainSecrets, throughDoor } from "../secrets/door.ts";
+import { secretsOfHeaders, secretsOfParameters, secretsOfQuery } from "../secrets/secrets-of.ts";
 import { formBody, jsonBody, rawBody } from "../web/body.ts";
-import { createDraft, type Draft, isFramingHeader, isHeaderName, setHeader } from "../web/draft.ts";
+import { createDraft, type Draft, partsOfPath, isFramingHeader, isHeaderName, setHeader } from "../web/draft.ts";
 import { hintsOf, isRepeatable } from "../web/hints.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
 import { encodePathText, fillPath, pathParameters } from "../web/path-text.ts";
@@ -77,10 +78,28 @@ interface PlacedAction {
 export function http(options: HttpOptions): Connector {
   return throughDoor(options, {
     kind: "http",
-    places: WEB_PLACES,
-    plainSecrets: (given) => webSecrets(given, given.credentials ?? [], given.baseUrl),
+    places: {
+      ...WEB_PLACES,
+      templates: ["path", "query.*", "headers.*"].map((place) => `actions.*.${place}`),
+    },
+    plainSecrets,
     make: (resolved, hidden) => new HttpConnector(resolved, hidden),
   });
+}
+
+function plainSecrets(options: HttpOptions): PlainSecrets {
+  const { credentials = [], baseUrl, actions } = options;
+  const { certain, likely = [] } = webSecrets(options, credentials, baseUrl);
+  const ofActions = (Array.isArray(actions) ? (actions as Partial<HttpAction>[]) : []).flatMap(
+    ({ path, query, headers, body }) => [
+      ...(typeof path === "string" ? secretsOfQuery(path) : []),
+      ...secretsOfParameters(query),
+      ...secretsOfHeaders(headers),
+      ...(typeof body === "object" && "form" in body ? secretsOfParameters(body.form) : []),
+    ],
+  );
+  // Placeholders are no secrets.
+  return { certain: [...certain, ...ofActions.filter((text) => placeholdersOf(text).length === 0)], likely };
 }
 
 class HttpConnector implements Connector {
@@ -240,7 +259,7 @@ function draftOf({ action, rest }: PlacedAction, input: Input): Draft {
   const declared = propertiesOf(action.input);
   const unknown = Object.keys(input).find((name) => !declared.includes(name));
   if (unknown !== undefined) throw new InputRefused(`it takes no "${unknown}"`);
-  const [plainPath = "", search] = path.split("?", 2);
+  const { path: plainPath, search } = partsOfPath(path);
   const filled = fillPath(plainPath, ({ name, mayHaveSlashes }) =>
     encodePathText(name, toText(name, ownOf(input, name) ?? ""), mayHaveSlashes),
   );

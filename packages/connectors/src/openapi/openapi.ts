@@ -6,7 +6,7 @@
  *   another origin is no tool.
  * - A description that cannot be read again leaves the one before in place.
  */
-import type { Hidden } from "../backend/hidden-texts.ts";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
 import type {
   BackendOutput,
   BackendRequest,
@@ -32,6 +32,7 @@ import { prepared } from "../web/input-refused.ts";
 import { openWebClient } from "../web/open-web-client.ts";
 import type { WebClient } from "../web/web-client.ts";
 import {
+  misconfigured,
   parseBaseUrl,
   type ResolvedWebOptions,
   WEB_PLACES,
@@ -75,7 +76,7 @@ export function openapi(options: OpenApiOptions): Connector {
     kind: "openapi",
     places: { texts: [...WEB_PLACES.texts, "serverVariables.*"], urls: [...WEB_PLACES.urls, "document"] },
     plainSecrets: (given) =>
-      webSecrets(given, plainCredentials(given.credentials), given.baseUrl, textOf(given.document)),
+      webSecrets(given, plainCredentials(given), given.baseUrl, textOf(given.document)),
     make: (resolved, hidden) => new OpenApiConnector(resolved, hidden),
   });
 }
@@ -92,9 +93,11 @@ class OpenApiConnector implements Connector {
   readonly #source: DocumentSource;
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
+  readonly #hidden: HiddenTexts;
 
   constructor(options: OpenApiOptions, hidden: Hidden) {
     this.#given = options;
+    this.#hidden = hidden.inErrors;
     const { options: resolved, client, facts, identityOf } = openWebClient("openapi", options, hidden);
     const { id, card } = resolved;
     [this.#options, this.#client] = [resolved, client];
@@ -162,7 +165,12 @@ class OpenApiConnector implements Connector {
   async #load(signal: AbortSignal): Promise<Api> {
     const { documentBytes = DEFAULT_DOCUMENT_BYTES, credentials: given = {} } = this.#given;
     const ownedHeaders = Object.keys(this.#options.headers).map((name) => name.toLowerCase());
-    const setup: ThreadSetup = { source: this.#source, documentBytes, ownedHeaders };
+    const setup: ThreadSetup = {
+      source: this.#source,
+      documentBytes,
+      ownedHeaders,
+      hidden: this.#hidden.texts,
+    };
     const described = await readApart<Described>(this.id, { script: SCRIPT, setup }, signal);
     const credentials = credentialsByScheme(this.id, described, given);
     const base = this.#chooseBase(described, credentials);
@@ -204,8 +212,12 @@ function placeOf(document: object): unknown {
 }
 
 /** Which scheme each is for is known when the description was read. */
-function plainCredentials(credentials: SchemeCredentials = {}): readonly Credential[] {
-  return Object.values(credentials).map((one) =>
-    typeof one === "string" ? { type: "bearer", token: one } : Object.assign({ type: "basic" as const }, one),
-  );
+function plainCredentials({ id, credentials = {} }: OpenApiOptions): readonly Credential[] {
+  return Object.entries(credentials).map(([name, one]) => {
+    if (typeof one === "string") return { type: "bearer", token: one };
+    const { username, password } = (one ?? {}) as Partial<typeof one>;
+    if (typeof username !== "string" || typeof password !== "string")
+      throw misconfigured(id, `credentials.${name} is no text, and no username with a password`);
+    return { type: "basic", username, password };
+  });
 }

@@ -56,17 +56,25 @@ export function throughDoor<Options extends Opened>(given: Options, door: Door<O
   }
 }
 
+/** The texts, also without the blanks around them, which no header has. What is no text is refused elsewhere. */
+function asSent(given: readonly unknown[]): HiddenText[] {
+  return given.flatMap((one): HiddenText[] => {
+    const hidden: Partial<HiddenText> | null =
+      typeof one === "string" ? { text: one } : typeof one === "object" ? one : null;
+    if (typeof hidden?.text !== "string") return [];
+    const { text } = hidden;
+    return [...new Set([text, text.trim()])].map((each) => ({ ...hidden, text: each }));
+  });
+}
+
 function madeBy<Options>(
   { plainSecrets, make }: Door<Options>,
   options: Options,
   secrets: readonly string[],
 ): Connector {
   const { certain, likely = [], hasMoreLater = false } = plainSecrets(options);
-  // What is no text is refused when the connector is made.
-  const all = [...certain, ...secrets].filter(
-    (one) => typeof one === "string" || typeof one.text === "string",
-  );
-  const hidden = { inData: new HiddenTexts(all), inErrors: new HiddenTexts([...all, ...likely]) };
+  const all = asSent([...certain, ...secrets]);
+  const hidden = { inData: new HiddenTexts(all), inErrors: new HiddenTexts([...all, ...asSent(likely)]) };
   try {
     const connector = make(options, hidden);
     return hidden.inErrors.isEmpty && !hasMoreLater ? connector : new GuardedConnector(connector, hidden);

@@ -1,10 +1,12 @@
 /**
  * Runs on the host. GuardedConnector: a connector of which nothing that leaves has a secret: no description, answer,
  * artifact, progress or error, and no cause of an error.
+ *
+ * - What is large is searched in turns. Progress is told at once, so it is bounded: of more a note is told.
+ * - A schema that is made when somebody reads it has no secret: the thread that read the description took them out.
  */
-import { inspect } from "node:util";
-import type { Json, JsonSchema } from "codecell";
-import type { Hidden } from "../backend/hidden-texts.ts";
+import type { Json } from "codecell";
+import type { Hidden, HiddenTexts } from "../backend/hidden-texts.ts";
 import { hideAtOnce, hideInData } from "../backend/hide-in-data.ts";
 import type {
   BackendOutput,
@@ -20,6 +22,11 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
+import { shownCause } from "./shown-cause.ts";
+
+/** Characters of a progress, and values. */
+const LARGEST_PROGRESS = 16 * 1024;
+const MOST_PROGRESS_VALUES = 1000;
 
 export class GuardedConnector implements Connector {
   readonly id: string;
@@ -55,7 +62,7 @@ export class GuardedConnector implements Connector {
   }
 
   check(request: BackendRequest): Promise<Readiness> {
-    return this.#shown(() => this.#connector.check(request));
+    return this.#shown(request, () => this.#connector.check(request));
   }
 
   async tools(request: BackendRequest): Promise<readonly BackendTool[]> {
@@ -63,13 +70,13 @@ export class GuardedConnector implements Connector {
       const tools = await this.#connector.tools(request);
       const known = this.#lists.get(tools);
       if (known !== undefined) return known;
-      const texts = tools.map((tool) => textsOf(tool));
-      const shown = (await hideInData(texts, this.#hidden.inData)) as typeof texts;
-      const list = Object.freeze(tools.map((tool, at) => this.#tool(tool, shown[at])));
+      const data = tools.map((tool) => dataOf(tool));
+      const shown = (await hideInData(data, this.#hidden.inData)) as typeof data;
+      const list = Object.freeze(tools.map((tool, at) => this.#tool(tool, shown[at] as BackendTool)));
       this.#lists.set(tools, list);
       return list;
     } catch (error) {
-      throw await this.#shownError(error);
+      throw await this.#shownError(error, request);
     }
   }
 
@@ -83,8 +90,8 @@ export class GuardedConnector implements Connector {
     const own =
       onProgress === undefined
         ? request
-        : { ...request, onProgress: (progress: Json) => onProgress(hideAtOnce(progress, inData)) };
-    return this.#shown(() => this.#connector.callTool(name, input, own));
+        : { ...request, onProgress: (progress: Json) => onProgress(shownProgress(progress, inData)) };
+    return this.#shown(request, () => this.#connector.callTool(name, input, own));
   }
 
   onChange(listener: (list: ChangedList) => void): () => void {
@@ -97,78 +104,81 @@ export class GuardedConnector implements Connector {
 
   #guarded(context: Context): Context {
     return {
-      resources: (request) => this.#shown(() => context.resources(request)),
-      resourceTemplates: (request) => this.#shown(() => context.resourceTemplates(request)),
-      readResource: (uri, request) => this.#shown(() => context.readResource(uri, request)),
-      prompts: (request) => this.#shown(() => context.prompts(request)),
-      getPrompt: (name, args, request) => this.#shown(() => context.getPrompt(name, args, request)),
-      complete: (completion, request) => this.#shown(() => context.complete(completion, request)),
+      resources: (request) => this.#shown(request, () => context.resources(request)),
+      resourceTemplates: (request) => this.#shown(request, () => context.resourceTemplates(request)),
+      readResource: (uri, request) => this.#shown(request, () => context.readResource(uri, request)),
+      prompts: (request) => this.#shown(request, () => context.prompts(request)),
+      getPrompt: (name, args, request) => this.#shown(request, () => context.getPrompt(name, args, request)),
+      complete: (completion, request) => this.#shown(request, () => context.complete(completion, request)),
     };
   }
 
-  async #shown<T>(work: () => Promise<T>): Promise<T> {
+  async #shown<T>(request: BackendRequest, work: () => Promise<T>): Promise<T> {
     try {
       return (await hideInData(await work(), this.#hidden.inData)) as T;
     } catch (error) {
-      throw await this.#shownError(error);
+      throw await this.#shownError(error, request);
     }
   }
 
   /** Schemas are read when somebody asks for them, as those of large descriptions are. */
-  #tool(tool: BackendTool, texts: ToolTexts | undefined): BackendTool {
+  #tool(tool: BackendTool, shown: BackendTool): BackendTool {
     const known = this.#tools.get(tool);
     if (known !== undefined) return known;
-    const shown = { ...texts } as BackendTool;
-    for (const key of ["inputSchema", "outputSchema"] as const)
-      if (key in tool) this.#defineLazily(shown, key, tool);
-    this.#tools.set(tool, Object.freeze(shown));
-    return shown;
+    const own = { ...shown };
+    for (const key of SCHEMAS) {
+      if (isMadeLater(tool, key)) Object.defineProperty(own, key, { enumerable: true, get: () => tool[key] });
+    }
+    this.#tools.set(tool, Object.freeze(own));
+    return own;
   }
 
-  #defineLazily(shown: BackendTool, key: "inputSchema" | "outputSchema", from: BackendTool): void {
-    let read: { readonly schema: JsonSchema | undefined } | undefined;
-    const get = (): JsonSchema | undefined => {
-      const { [key]: schema } = from;
-      const own = read === undefined ? hideAtOnce(schema, this.#hidden.inData) : read.schema;
-      read ??= { schema: own === schema ? schema : deepFreeze(own) };
-      return read.schema;
-    };
-    Object.defineProperty(shown, key, { enumerable: true, get });
-  }
-
-  async #shownError(error: unknown): Promise<unknown> {
+  async #shownError(error: unknown, { signal }: BackendRequest): Promise<unknown> {
     const { inErrors } = this.#hidden;
-    if (!(error instanceof ConnectorError)) return this.#shownCause(error);
+    if (!(error instanceof ConnectorError)) return shownCause(error, inErrors, signal);
     const { connector, code, hasNoEffect } = error;
     const message = inErrors.hide(error.message);
     const details = (await hideInData(error.details, inErrors)) as Json | undefined;
-    const cause = this.#shownCause(error.cause);
+    const cause = await shownCause(error.cause, inErrors, signal);
     if (message === error.message && details === error.details && cause === error.cause) return error;
     const options = { cause, hasNoEffect, ...(details === undefined ? {} : { details }) };
     return new ConnectorError(connector, code, message, options);
   }
-
-  /** Causes are for the host alone, which logs them. */
-  #shownCause(cause: unknown): unknown {
-    if (cause === undefined) return undefined;
-    const text = inspect(cause, { depth: 6, maxArrayLength: 100, maxStringLength: 20_000 });
-    const hidden = this.#hidden.inErrors.hide(text);
-    return hidden === text ? cause : new Error(hidden);
-  }
 }
 
-type ToolTexts = Omit<BackendTool, "inputSchema" | "outputSchema">;
+const SCHEMAS = ["inputSchema", "outputSchema"] as const;
 
-/** All of a tool but its schemas, which are not even read. */
-function textsOf(tool: BackendTool): ToolTexts {
-  const names = Object.keys(tool).filter((name) => name !== "inputSchema" && name !== "outputSchema");
+function isMadeLater(tool: BackendTool, key: (typeof SCHEMAS)[number]): boolean {
+  return Object.getOwnPropertyDescriptor(tool, key)?.get !== undefined;
+}
+
+/** All of a tool but the schemas that are made later, which are not even read. */
+function dataOf(tool: BackendTool): BackendTool {
+  const later = SCHEMAS.filter((key) => isMadeLater(tool, key)) as readonly string[];
+  const names = Object.keys(tool).filter((name) => !later.includes(name));
   return Object.fromEntries(
-    names.map((name) => [name, tool[name as keyof ToolTexts]]),
-  ) as unknown as ToolTexts;
+    names.map((name) => [name, tool[name as keyof BackendTool]]),
+  ) as unknown as BackendTool;
 }
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const part of Object.values(value)) deepFreeze(part);
-  return Object.freeze(value);
+function shownProgress(progress: Json, hidden: HiddenTexts): Json {
+  if (isSmall(progress)) return hideAtOnce(progress, hidden);
+  return "There was progress, and what was said of it is too long to be told";
+}
+
+function isSmall(progress: Json): boolean {
+  let left = LARGEST_PROGRESS;
+  const open: unknown[] = [progress];
+  for (let values = 0; open.length > 0; values++) {
+    const value = open.pop();
+    if (typeof value === "string") left -= value.length;
+    else if (Array.isArray(value)) {
+      if (value.length > MOST_PROGRESS_VALUES) return false;
+      open.push(...(value as unknown[]));
+    } else if (typeof value === "object" && value !== null) {
+      for (const [key, part] of Object.entries(value)) open.push(key, part);
+    }
+    if (left < 0 || values + open.length > MOST_PROGRESS_VALUES) return false;
+  }
+  return true;
 }

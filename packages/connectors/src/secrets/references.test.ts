@@ -65,8 +65,11 @@ describe("a reference", () => {
     // These are none.
     ["$$env:TOKEN", "$env:TOKEN"],
     ["a $${env:TOKEN}", "a ${env:TOKEN}"],
-    ["$TOKEN ${TOKEN} $ENV:TOKEN cost: $5", "$TOKEN ${TOKEN} $ENV:TOKEN cost: $5"],
-    ["an $env:TOKEN inside", "an $env:TOKEN inside"],
+    ["$$$env:TOKEN", "$$env:TOKEN"],
+    ["a $$env:TOKEN", "a $env:TOKEN"],
+    ["a $$$${env:TOKEN}", "a $$${env:TOKEN}"],
+    ["$${TOKEN} $$ENV:TOKEN", "${TOKEN} $ENV:TOKEN"],
+    ["$TOKEN cost: $5, ${}, a:$b", "$TOKEN cost: $5, ${}, a:$b"],
   ])("%s brings %s", (text, value) => {
     expect(resolved(text)).toBe(value);
   });
@@ -96,13 +99,46 @@ describe("a reference", () => {
     ["$file:to\0ken", "names no file"],
     ["$vault:OTHER", 'cannot be read: the vault has no "OTHER"'],
   ])("%j that brings nothing is named: %s", (text, why) => {
+    const named = text.startsWith("$file:") ? 'the "$file:" reference' : `"${text}"`;
     expect(() => resolved(text)).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
-        message: expect.stringContaining(`"${text}" in headers.a ${why}`) as unknown,
+        message: expect.stringContaining(`${named} in headers.a ${why}`) as unknown,
       }),
     );
     expect(() => resolved(text)).not.toThrow(VALUE);
+  });
+
+  test.each([
+    ["Bearer $env:TOKEN", "inside of a longer text write ${env:NAME}"],
+    ["a $ENV:TOKEN", "inside of a longer text write ${env:NAME}"],
+    ["${TOKEN}", "has a reference of no kind, write ${env:NAME}"],
+    ["$ENV:TOKEN", "has a reference of no kind"],
+    ["a ${Env:TOKEN}", "has a reference of no kind"],
+    ["a ${env:TOKEN", "without its closing brace"],
+    ["${env:${env:TOKEN}}", "without its closing brace, or with a brace in it"],
+  ])("that is none is refused: %s", (text, why) => {
+    expect(() => resolved(text)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringContaining(`"shop": headers.a ${why.startsWith("has") ? "" : "has a reference"}`) as unknown,
+      }),
+    );
+    expect(() => resolved(text)).toThrow(why);
+  });
+
+  test("of a file tells its path to the host alone", () => {
+    const error = ((): unknown => {
+      try {
+        return resolved("$file:/home/somebody/token");
+      } catch (thrown) {
+        return thrown;
+      }
+    })() as Error;
+    expect(error.message).toBe(
+      'Cannot use connector "shop": the "$file:" reference in headers.a is not there, make the file',
+    );
+    expect(String(error.cause)).toContain("/home/somebody/token");
   });
 
   test("to a vault needs one", () => {
@@ -160,7 +196,7 @@ describe("a connector with references", () => {
       ["a", "CONFIG_INVALID", expect.stringContaining('"$env:NO_URL" in baseUrl is not set')],
       ["b", "CONFIG_INVALID", expect.stringContaining('"$vault:NO_TOKEN" in env.T cannot be read')],
       ["c", "CONFIG_INVALID", expect.stringContaining('"${env:NO_TOKEN}" in headers.a is not set')],
-      ["d", "CONFIG_INVALID", expect.stringContaining('"$file:/no" in secretEnv.T is not there')],
+      ["d", "CONFIG_INVALID", expect.stringContaining('the "$file:" reference in secretEnv.T is not there')],
       ["e", "CONFIG_INVALID", expect.stringContaining('"$env:NO_KEY" in credentials.key is not set')],
     ]);
     for (const connector of broken) {
@@ -240,5 +276,124 @@ describe("a connector with references", () => {
     expect(options).toEqual(before);
     expect(connector.card.name).toBe("$env:TOKEN");
     expect((await connector.tools({ signal: nobody }))[0]?.description).toBe("$env:TOKEN");
+  });
+});
+
+describe("secrets of a configuration", () => {
+  /** Repeats what it was sent. */
+  async function inShop(work: (origin: string) => Promise<void>): Promise<void> {
+    await using backend = await startWebBackend(({ url, rawHeaders }, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify([url, rawHeaders]));
+    });
+    await work(backend.origin);
+  }
+
+  test("in an action are hidden, and may be references", () =>
+    inShop(async (baseUrl) => {
+      const secrets = { env: { TOKEN: VALUE } };
+      await using connector = shop({
+        baseUrl,
+        secrets,
+        actions: [
+          {
+            name: "get",
+            method: "GET",
+            path: "/a?token=plain-in-the-path&b=1?2",
+            query: { api_key: "plain-in-the-query", more: "${env:TOKEN}", price: "${amount}" },
+            headers: { "x-auth-token": "plain-in-a-header", "x-plain": "a ${env:TOKEN}" },
+            input: { type: "object", properties: { amount: { type: "string" } } },
+          },
+        ],
+      });
+      const { data } = await connector.callTool("get", { amount: "5" }, requestOf());
+      const [url] = data as [string];
+      expect(url).toContain("b=1?2");
+      expect(decodeURIComponent(url)).toContain("price=$5");
+      expect(JSON.stringify(data)).not.toMatch(/canary|plain-in/u);
+      expect(JSON.stringify(data).match(/\[hidden\]/gu)).toHaveLength(5);
+    }));
+
+  test("in the path of the check are hidden, and all of it is sent", async () => {
+    await using backend = await startWebBackend(({ url }, response) => response.writeHead(500).end(`no ${url}`));
+    await using connector = shop({ baseUrl: backend.origin, checkPath: "/up?a=1?2&token=plain-in-the-path" });
+    const error: unknown = await connector.check({ signal: nobody }).catch((thrown: unknown) => thrown);
+    expect(backend.received[0]?.url).toBe("/up?a=1?2&token=plain-in-the-path");
+    expect((error as Error).message).toContain("/up?a=1?2&token=[hidden]");
+  });
+
+  test("are hidden as they are sent, without blanks around them", () =>
+    inShop(async (baseUrl) => {
+      const secrets = { env: { TOKEN: `  ${VALUE}\t` } };
+      await using connector = shop({ baseUrl, secrets, headers: { "x-a": "$env:TOKEN" } });
+      const { data } = await connector.callTool("get", {}, requestOf());
+      expect(JSON.stringify(data)).toContain("[hidden]");
+      expect(JSON.stringify(data)).not.toContain(VALUE);
+    }));
+
+  test("are not set by an input, whatever the case and the brackets of its name are", async () => {
+    await using backend = await startWebBackend((_, response) => response.end());
+    await using connector = shop({
+      baseUrl: `${backend.origin}?Tenant=a`,
+      headers: { Cookie: "session=own-session; theme=dark" },
+      credentials: [{ type: "apiKey", in: "query", name: "key", value: VALUE }],
+      actions: [
+        {
+          name: "get",
+          method: "GET",
+          path: "/",
+          query: Object.fromEntries(["KEY", "key[0]", "tenant", "fine"].map((name) => [name, `{${name.replace("[0]", "0")}}`])),
+          input: {
+            type: "object",
+            properties: Object.fromEntries(["KEY", "key0", "tenant", "fine"].map((name) => [name, { type: "string" }])),
+          },
+        },
+      ],
+    });
+    for (const name of ["KEY", "key0", "tenant"]) {
+      const call = connector.callTool("get", { [name]: "x" }, requestOf());
+      await expect(call).rejects.toMatchObject({ code: "REQUEST_INVALID" });
+    }
+    await connector.callTool("get", { fine: "x" }, requestOf());
+    expect(backend.received).toHaveLength(1);
+    expect(backend.received[0]?.headers.cookie).toBe("session=own-session; theme=dark");
+    await using open = openapi({
+      id: "open",
+      card,
+      baseUrl: backend.origin,
+      headers: { cookie: "session=own-session" },
+      document: {
+        openapi: "3.1.0",
+        info: { title: "a", version: "1" },
+        paths: {
+          "/": {
+            get: {
+              operationId: "get",
+              parameters: [{ name: "session", in: "cookie", schema: { type: "string" } }],
+            },
+          },
+        },
+      },
+    });
+    await expect(open.callTool("get", { session: "x" }, requestOf())).rejects.toMatchObject({
+      code: "REQUEST_INVALID",
+    });
+  });
+
+  test.each([
+    [{ type: "bearer", token: undefined }, "credentials[0].token is no text"],
+    [{ type: "basic", username: "a" }, "credentials[0].password is no text"],
+    [{ type: "apiKey", in: "query", name: "a", value: 1 }, "credentials[0].value is no text"],
+    [{ type: "oauth" }, "credentials[0] is no credential"],
+    [undefined, "credentials[0] is no credential"],
+  ])("that are none are refused: %j", (credential, problem) => {
+    expect(() => shop({ credentials: [credential as never] })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringContaining(`"shop": ${problem}`) as unknown,
+      }),
+    );
+    const made = { id: "shop", card, document: {}, credentials: { key: undefined as never } };
+    expect(() => openapi(made)).toThrow('"shop": credentials.key is no text');
   });
 });

@@ -12,6 +12,8 @@ import type { Reference } from "./references.ts";
 export interface SecretVault {
   /** Throws an error whose message may be told if there is no such secret, or if the connector may not have it. */
   read(name: string, connector: string): string;
+  /** What it has now, opened once, for whoever reads several secrets. Throws as `read` does. */
+  opened?(): Pick<SecretVault, "read">;
 }
 
 export interface SecretSources {
@@ -30,6 +32,18 @@ export class SecretMissing extends Error {
 
 export const MOST_SECRET_BYTES: number = 64 * 1024;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/u;
+
+/** The same sources, whose vault is opened once, when it is first asked. */
+export function openedOnce(sources: SecretSources): SecretSources {
+  const { vault } = sources;
+  if (vault?.opened === undefined) return sources;
+  let opened: Pick<SecretVault, "read"> | undefined;
+  const read = (name: string, connector: string): string => {
+    opened ??= vault.opened?.() ?? vault;
+    return opened.read(name, connector);
+  };
+  return { ...sources, vault: { read } };
+}
 
 /** Throws `SecretMissing`. */
 export function readSecret(reference: Reference, connector: string, sources: SecretSources): string {

@@ -4,6 +4,7 @@
  * - Bytes are counted while they arrive, after decompression. A body that is too large is cancelled, never held.
  * - What is no text stays bytes: nothing is lost by reading it as text.
  */
+import { positionOf } from "../backend/parse-position.ts";
 import { Bytes } from "../contract/connector.ts";
 
 /** The body has more bytes than the connector takes. */
@@ -107,8 +108,8 @@ function emptyOf(essence: string): unknown {
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new BodyUnreadable("its body is called JSON, and is none", { cause });
+  } catch (error) {
+    throw new BodyUnreadable(`its body is called JSON, and is none${positionOf(error)}`);
   }
 }
 

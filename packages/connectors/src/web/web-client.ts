@@ -13,7 +13,7 @@ import type { HiddenTexts } from "../backend/hidden-texts.ts";
 import type { BackendOutput } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import { applyCredential, type Credential, placeOf } from "./credentials.ts";
-import { createDraft, type Draft } from "./draft.ts";
+import { createDraft, type Draft, partsOfPath } from "./draft.ts";
 import { type Asked, connectionFailure, statusFailure } from "./failures.ts";
 import { BodyTooLarge, BodyUnreadable, readBytes, readData, readUpTo } from "./read-response.ts";
 
@@ -110,7 +110,7 @@ export class WebClient implements Disposable {
    */
   async check(check: Check, signal: AbortSignal): Promise<void> {
     const { base, credentials, path } = check;
-    const [plain = "", search] = path?.split("?", 2) ?? [];
+    const { path: plain, search } = partsOfPath(path ?? "");
     const draft = createDraft("GET", plain);
     if (search !== undefined) draft.query.push(search);
     const call = { what: "the check", base, draft, credentials, mayRepeat: false };
@@ -202,7 +202,7 @@ export class WebClient implements Disposable {
     const { method, body } = draft;
     if (body !== undefined) draft.headers.set("content-type", body.mediaType);
     for (const [name, value] of Object.entries(this.#options.headers)) draft.headers.set(name, value);
-    refuseTaken(this.#options.connector, base, draft, credentials);
+    refuseTaken(this.#options, base, draft, credentials);
     const given = draft.cookies.splice(0);
     for (const credential of credentials) applyCredential(credential, draft);
     const own = draft.headers.get("cookie");
@@ -281,21 +281,36 @@ function protocolError({ asked }: Open, problem: string, cause?: unknown): Conne
  * Refuses an argument that stands where a credential or the base URL does: some servers take the first of two, some the
  * last. An object that is written as parameters has names that nobody declared.
  */
-function refuseTaken(connector: string, base: URL, draft: Draft, credentials: readonly Credential[]): void {
-  const inQuery = new Set(base.searchParams.keys());
-  const inCookie = new Set<string>();
+function refuseTaken(
+  { connector, headers }: WebClientOptions,
+  base: URL,
+  draft: Draft,
+  credentials: readonly Credential[],
+): void {
+  const inQuery = new Set([...base.searchParams.keys()].map(nameOfParameter));
+  const own = new Headers(headers).get("cookie") ?? "";
+  const inCookie = new Set(own.split(";").map(nameOfCookie));
   for (const { in: place, name } of credentials.map(placeOf)) {
-    if (place === "query") inQuery.add(name);
+    if (place === "query") inQuery.add(nameOfParameter(name));
     if (place === "cookie") inCookie.add(name);
   }
+  inCookie.delete("");
   const query = new URLSearchParams(draft.query.join("&"));
-  const cookies = [draft.headers.get("cookie") ?? "", ...draft.cookies].flatMap((text) => text.split(";"));
+  // What the operator set is in the draft already if it is set as a whole.
+  const set = draft.headers.get("cookie") ?? "";
+  const cookies = [set === own ? "" : set, ...draft.cookies].flatMap((text) => text.split(";"));
   const taken =
-    [...query.keys()].find((name) => inQuery.has(name)) ??
+    [...query.keys()].find((name) => inQuery.has(nameOfParameter(name))) ??
     cookies.map((pair) => nameOfCookie(pair)).find((name) => inCookie.has(name));
   if (taken === undefined) return;
   const message = `Cannot make the request: "${taken}" is set by the connector, and no input can set it`;
   throw new ConnectorError(connector, "REQUEST_INVALID", message, { hasNoEffect: true });
+}
+
+/** Some servers read names in any case, and `key[0]` as `key`. */
+function nameOfParameter(name: string): string {
+  const at = name.indexOf("[", 1);
+  return (at === -1 ? name : name.slice(0, at)).trim().toLowerCase();
 }
 
 function nameOfCookie(pair: string): string {

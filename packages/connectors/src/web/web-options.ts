@@ -2,7 +2,7 @@
 import type { Card } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { SecretOptions, PlainSecrets } from "../secrets/door.ts";
-import { secretsOfHeaders, secretsOfUrl } from "../secrets/secrets-of.ts";
+import { secretsOfHeaders, secretsOfQuery, secretsOfUrl } from "../secrets/secrets-of.ts";
 import { type Credential, placeOf, secretsOf } from "./credentials.ts";
 import { isFramingHeader, isHeaderName, isHeaderValue } from "./draft.ts";
 
@@ -90,15 +90,32 @@ export const WEB_PLACES = {
 
 /** All texts of a configuration that no program may see. */
 export function webSecrets(
-  { headers }: WebOptions,
+  { id, headers, checkPath }: WebOptions,
   credentials: readonly Credential[],
   ...urls: readonly unknown[]
 ): PlainSecrets {
+  for (const [at, credential] of credentials.entries()) refuseUnwritten(id, credential, `credentials[${at}]`);
   const ofUrls = urls.flatMap((url) => (typeof url === "string" ? secretsOfUrl(url, false) : []));
-  const certain = [...secretsOfHeaders(headers), ...credentials.flatMap(secretsOf), ...ofUrls];
+  const ofPath = typeof checkPath === "string" ? secretsOfQuery(checkPath) : [];
+  const certain = [...secretsOfHeaders(headers), ...credentials.flatMap(secretsOf), ...ofUrls, ...ofPath];
   const users = credentials.flatMap((one) => (one.type === "basic" ? [one.username] : []));
   return { certain, likely: users };
 }
+
+/** A variable that is not set makes a credential that is none. */
+function refuseUnwritten(id: string, credential: Credential, place: string): void {
+  const fields = FIELDS[(credential as Partial<Credential> | undefined)?.type ?? ""];
+  if (fields === undefined) throw misconfigured(id, `${place} is no credential, its type may be bearer, basic or apiKey`);
+  const values = credential as unknown as Readonly<Record<string, unknown>>;
+  const unwritten = fields.find((field) => typeof values[field] !== "string");
+  if (unwritten !== undefined) throw misconfigured(id, `${place}.${unwritten} is no text, it has to be one`);
+}
+
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  bearer: ["token"],
+  basic: ["username", "password"],
+  apiKey: ["in", "name", "value"],
+};
 
 export function misconfigured(id: string, problem: string): ConnectorError {
   return new ConnectorError(id, "CONFIG_INVALID", `Cannot use connector "${id}": ${problem}`, {

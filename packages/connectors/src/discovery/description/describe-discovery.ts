@@ -10,6 +10,7 @@ import { LoadFailure } from "../../description/read-document.ts";
 import { type Node, Schemas, type SchemaWithParts } from "../../description/schemas.ts";
 import { TextPieces } from "../../description/text-pieces.ts";
 import { nameOperations } from "../../description/tool-names.ts";
+import type { Words } from "../../description/words.ts";
 import { isRecord } from "../../web/text.ts";
 import { DiscoverySchemas } from "./discovery-schemas.ts";
 import type { DescribedDiscovery, DiscoverySetup, MethodPlan } from "./messages.ts";
@@ -39,13 +40,18 @@ interface Tool {
   readonly input: SchemaWithParts;
 }
 
-export function describeDiscovery(document: Node, hash: string, setup: DiscoverySetup): DescribedDiscovery {
+export function describeDiscovery(
+  document: Node,
+  hash: string,
+  setup: DiscoverySetup,
+  words: Words,
+): DescribedDiscovery {
   assertDescription(document);
   const { name, title, version, rootUrl, servicePath, baseUrl, features } = document;
   const api = typeof name === "string" ? name : "";
   const place = placeOf(rootUrl, servicePath, baseUrl);
-  const converted = new DiscoverySchemas(document["schemas"]);
-  const schemas = new Schemas(converted.document());
+  const converted = new DiscoverySchemas(document["schemas"], words);
+  const schemas = new Schemas(converted.document(), words);
   const common: Common = {
     servicePath: place.servicePath,
     parameters: isRecord(document["parameters"]) ? document["parameters"] : {},
@@ -76,19 +82,20 @@ export function describeDiscovery(document: Node, hash: string, setup: Discovery
       method: read.httpMethod,
       path: `${read.plan.path} ${found.id}${ending}`,
     })),
+    words,
   );
-  const text = new TextPieces();
-  const methods = tools.map((tool, at) => toolText(tool, names[at] as string, text));
+  const text = new TextPieces(words);
+  const methods = tools.map((tool, at) => toolText(tool, names[at] as string, text, words));
   const parts = text.addParts(schemas);
   return {
-    title: typeof title === "string" && title !== "" ? title.slice(0, 200) : api.slice(0, 200),
-    version: typeof version === "string" ? version.slice(0, 50) : "",
+    title: words.cut(typeof title === "string" && title !== "" ? title : api, 200),
+    version: typeof version === "string" ? words.cut(version, 50) : "",
     ...place,
     methods,
     scopes: neededScopes(chosen.map(({ method }) => scopesIn(method["scopes"]))).slice(0, MOST_SCOPES),
     parts,
     text: text.bytes(),
-    problems: shownProblems(problems),
+    problems: shownProblems(problems, words),
     hash,
   };
 }
@@ -161,16 +168,17 @@ function toolsOf(found: FoundMethod, read: MethodRead, schemas: Schemas): readon
 }
 
 function toolText(
-  { found, read, plan, words, input, output }: Tool,
+  { found, read, plan, words: more, input, output }: Tool,
   name: string,
   text: TextPieces,
+  words: Words,
 ): ToolText {
   const { method, resources } = found;
   const own = typeof method["description"] === "string" ? method["description"].trim() : "";
-  const description = [own, ...words].filter((part) => part !== "").join("\n");
+  const description = [own, ...more].filter((part) => part !== "").join("\n");
   return {
     name,
-    ...(description === "" ? {} : { description: description.slice(0, LONGEST_TEXT).toWellFormed() }),
+    ...(description === "" ? {} : { description: words.cut(description, LONGEST_TEXT) }),
     ...(resources.length === 0 ? {} : { tags: [...new Set(resources)] }),
     isDeprecated: method["deprecated"] === true,
     method: read.httpMethod,

@@ -6,6 +6,7 @@
  *   property.
  */
 import type { Node } from "../../description/schemas.ts";
+import type { Words } from "../../description/words.ts";
 import { isRecord } from "../../web/text.ts";
 
 export type Side = "input" | "output";
@@ -17,10 +18,12 @@ const LARGE: ReadonlySet<unknown> = new Set(["int64", "uint64"]);
 
 export class DiscoverySchemas {
   readonly #schemas: Node;
+  readonly #words: Words;
   /** Schemas that have what only the API writes, themselves or through others. */
   readonly #twofold: ReadonlySet<string>;
 
-  constructor(schemas: unknown) {
+  constructor(schemas: unknown, words: Words) {
+    this.#words = words;
     this.#schemas = isRecord(schemas) ? schemas : {};
     this.#twofold = twofoldOf(this.#schemas);
   }
@@ -64,7 +67,7 @@ export class DiscoverySchemas {
 
   #read(node: unknown, side: Side, depth: number): Node {
     if (!isRecord(node) || depth > DEEPEST) return {};
-    const description = wordsOf(node, side);
+    const description = this.#words.cut(wordsOf(node, side), LONGEST_TEXT);
     const said = description === "" ? {} : { description };
     const { $ref } = node;
     if (typeof $ref === "string") return { $ref: this.#reference($ref, side), ...said };
@@ -169,11 +172,7 @@ function wordsOf(node: Node, side: Side): string {
   }
   const needing = isRecord(annotations) && side === "input" ? annotations["required"] : undefined;
   if (Array.isArray(needing) && needing.length > 0) parts.push(`Required by ${needing.join(", ")}.`);
-  return parts
-    .filter((part) => part !== "")
-    .join("\n")
-    .slice(0, LONGEST_TEXT)
-    .toWellFormed();
+  return parts.filter((part) => part !== "").join("\n");
 }
 
 function enumWords({ enum: values, enumDescriptions: said, enumDeprecated: old }: Node): readonly string[] {

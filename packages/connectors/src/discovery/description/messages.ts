@@ -1,4 +1,5 @@
 /** What the thread that reads a Discovery document is told, and what it tells the host. Both sides. */
+import type { HiddenText } from "../../backend/hidden-texts.ts";
 import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
 
 export interface DiscoverySetup {
@@ -9,6 +10,8 @@ export interface DiscoverySetup {
   readonly exclude: readonly string[];
   /** Parameters of a query that credentials set: no argument can. */
   readonly ownedQuery: readonly string[];
+  /** Texts that are not told, whatever the document says. */
+  readonly hidden: readonly HiddenText[];
 }
 
 export interface DescribedDiscovery extends DescribedApi {

@@ -2,12 +2,14 @@
 import { workerData } from "node:worker_threads";
 import { answerFrom } from "../../description/answer-from.ts";
 import { readFirst } from "../../description/read-document.ts";
+import { Words } from "../../description/words.ts";
 import { describeDiscovery } from "./describe-discovery.ts";
 import type { DiscoverySetup } from "./messages.ts";
 
 const setup = workerData as DiscoverySetup;
+const words = new Words(setup.hidden);
 
-await answerFrom(async () => {
+await answerFrom(words, async () => {
   const { first, reader } = await readFirst(setup.source, setup.documentBytes);
-  return describeDiscovery(first, reader.hash(), setup);
+  return describeDiscovery(first, reader.hash(), setup, words);
 });

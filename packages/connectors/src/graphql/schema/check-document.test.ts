@@ -1,6 +1,7 @@
 import { buildSchema } from "graphql";
 import { describe, expect, test } from "vitest";
 import { largestTurnMs } from "../../../../../test/fuzz/thread-time.ts";
+import { Words } from "../../description/words.ts";
 import { checkDocument, DEEPEST, MOST_FIELDS, MOST_TOKENS } from "./check-document.ts";
 import type { CheckAnswer, CheckQuestion } from "./messages.ts";
 import { NoAnswer, SchemaThread } from "./schema-thread.ts";
@@ -10,7 +11,7 @@ const SDL = `
   type User { id: Int  name: String  friends(first: Int): [User]  best: User }
   input In { in: In  n: Int }
 `;
-const SCHEMA = buildSchema(SDL);
+const READ = { schema: buildSchema(SDL), words: new Words([]) };
 
 function questionOf(document: string, more: Partial<CheckQuestion> = {}): CheckQuestion {
   return { kind: "check", document, variables: "{}", operationName: undefined, queriesOnly: false, ...more };
@@ -68,7 +69,7 @@ describe("a document that is too large", () => {
     ],
     ["fields under one name", HOSTILE["objects that all answer under one name"] ?? "", "ask for each once"],
   ])("in its %s is refused, with its place and what to do", (_, document, words) => {
-    const answer = checkDocument(SCHEMA, questionOf(document)) as CheckAnswer & { kind: "unsound" };
+    const answer = checkDocument(READ, questionOf(document)) as CheckAnswer & { kind: "unsound" };
     expect(answer).toMatchObject({
       kind: "unsound",
       problems: [{ message: expect.stringContaining(words) as unknown }],
@@ -79,7 +80,7 @@ describe("a document that is too large", () => {
 
 test.each(Object.entries(HOSTILE))("%s are answered, shortly", (_, document) => {
   expect(document.length).toBeLessThanOrEqual(100_000);
-  const answer = checkDocument(SCHEMA, questionOf(document));
+  const answer = checkDocument(READ, questionOf(document));
   expect(JSON.stringify(answer).length).toBeLessThan(4000);
 });
 
@@ -96,7 +97,7 @@ describe("variables", () => {
       "levels deep",
     ],
   ])("of %s that do not fit are refused", (document, variables, words) => {
-    const answer = checkDocument(SCHEMA, questionOf(document, { variables }));
+    const answer = checkDocument(READ, questionOf(document, { variables }));
     expect(answer.kind).toBe("unsound");
     expect(JSON.stringify(answer)).toContain(JSON.stringify(words).slice(1, -1));
   });
@@ -104,7 +105,7 @@ describe("variables", () => {
   test("that fit are taken", () => {
     const document = "query ($a: In, $b: Int! = 1) { any(in: $a) user(id: $b) { id } }";
     const variables = JSON.stringify({ a: { n: null, in: { n: 5 } } });
-    expect(checkDocument(SCHEMA, questionOf(document, { variables }))).toEqual({
+    expect(checkDocument(READ, questionOf(document, { variables }))).toEqual({
       kind: "sound",
       mayWrite: false,
     });
@@ -119,7 +120,7 @@ describe("the thread that has a schema", () => {
   test.skipIf(!("threadCpuUsage" in process))(
     "does not hold the host's, whatever the document is",
     async () => {
-      using thread = new SchemaThread({ bytes });
+      using thread = new SchemaThread({ bytes, hidden: [] });
       const work = (): Promise<unknown> =>
         Promise.all(Object.values(HOSTILE).map((document) => thread.check(questionOf(document), nobody)));
       expect(await largestTurnMs(() => work, { attempts: 4, enough: 50 })).toBeLessThan(50);
@@ -127,12 +128,12 @@ describe("the thread that has a schema", () => {
   );
 
   test("ends with a check that takes too long, and the next check has another one", async () => {
-    using thread = new SchemaThread({ bytes }, 0);
+    using thread = new SchemaThread({ bytes, hidden: [] }, 0);
     const document = HOSTILE["objects with others under each name"] ?? "";
     const checks = [document, document].map((one) => thread.check(questionOf(one), nobody));
     const ended = await Promise.allSettled(checks);
     for (const one of ended) expect(one).toMatchObject({ reason: expect.any(NoAnswer) as unknown });
-    using other = new SchemaThread({ bytes });
+    using other = new SchemaThread({ bytes, hidden: [] });
     expect(await other.check(questionOf("{ user { id } }"), nobody)).toEqual({
       kind: "sound",
       mayWrite: false,
@@ -140,7 +141,7 @@ describe("the thread that has a schema", () => {
   });
 
   test("answers one question after the other, and leaves out who no longer waits", async () => {
-    using thread = new SchemaThread({ bytes });
+    using thread = new SchemaThread({ bytes, hidden: [] });
     const caller = new AbortController();
     const first = thread.check(questionOf("{ user { id } }"), nobody);
     const second = thread.check(questionOf("{ user { id } }"), caller.signal);
@@ -152,7 +153,7 @@ describe("the thread that has a schema", () => {
   });
 
   test("answers still when another one has taken its place, and not when it was ended", async () => {
-    const thread = new SchemaThread({ bytes });
+    const thread = new SchemaThread({ bytes, hidden: [] });
     const checks = [1, 2].map(() => thread.check(questionOf("{ user { id } }"), nobody));
     thread.retire();
     expect(await Promise.all(checks)).toEqual([1, 2].map(() => ({ kind: "sound", mayWrite: false })));

@@ -21,7 +21,9 @@ import {
   validate,
 } from "graphql";
 import { isRecord } from "../../web/text.ts";
+import type { Words } from "../../description/words.ts";
 import type { CheckAnswer, CheckQuestion, Problem } from "./messages.ts";
+import type { ReadSchema } from "./read-schema.ts";
 
 export const MOST_TOKENS = 10_000;
 export const DEEPEST = 50;
@@ -33,7 +35,27 @@ const MOST_NAMES = 30;
 const OPENING: ReadonlySet<string> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
 const CLOSING: ReadonlySet<string> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
-export function checkDocument(schema: GraphQLSchema, question: CheckQuestion): CheckAnswer {
+export function checkDocument({ schema, words }: Omit<ReadSchema, "hash">, question: CheckQuestion): CheckAnswer {
+  const answer = answerTo(schema, question);
+  return answer.kind === "sound" ? answer : { kind: "unsound", problems: answer.problems.map((one) => told(one, words)) };
+}
+
+/** What is hidden is taken out of the whole, before it is cut. */
+function told({ message, hint = "", ...place }: WholeProblem, words: Words): Problem {
+  const cut = (text: string): string => words.cut(text, LONGEST_PROBLEM, "…");
+  return { message: cut(message) + cut(hint), ...place };
+}
+
+/** A problem before it is cut, and what may help. */
+interface WholeProblem extends Problem {
+  readonly hint?: string;
+}
+
+type WholeAnswer =
+  | Extract<CheckAnswer, { readonly kind: "sound" }>
+  | { readonly kind: "unsound"; readonly problems: readonly WholeProblem[] };
+
+function answerTo(schema: GraphQLSchema, question: CheckQuestion): WholeAnswer {
   try {
     const problems = problemsOf(schema, question);
     if (problems.length > 0) return { kind: "unsound", problems: problems.slice(0, MOST_PROBLEMS) };
@@ -52,7 +74,7 @@ const TOO_DEEP_TO_CHECK: Problem = {
   message: "it, or its variables, are nested too many levels deep to be checked, ask for less at once",
 };
 
-function problemsOf(schema: GraphQLSchema, question: CheckQuestion): readonly Problem[] {
+function problemsOf(schema: GraphQLSchema, question: CheckQuestion): readonly WholeProblem[] {
   const source = new Source(question.document);
   const size = sizeProblem(source);
   if (size !== undefined) return [size];
@@ -167,23 +189,23 @@ function chooseOperation(
   if (operationName === undefined) {
     const [only] = operations;
     if (operations.length === 1 && only !== undefined) return only;
-    return { message: cut(`it has several operations, say in operationName which one to run: ${said}`) };
+    return { message: `it has several operations, say in operationName which one to run: ${said}` };
   }
   const chosen = operations[names.indexOf(operationName)];
-  return chosen ?? { message: cut(`it has no operation "${operationName}", it has: ${said}`) };
+  return chosen ?? { message: `it has no operation "${operationName}", it has: ${said}` };
 }
 
 function variableProblems(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   text: string,
-): readonly Problem[] {
+): readonly WholeProblem[] {
   const values: unknown = JSON.parse(text);
   if (!isRecord(values)) return [{ message: "its variables are no object" }];
   const declared = new Set(variableDefinitions.map(({ variable }) => variable.name.value));
   const unknown = Object.keys(values).filter((name) => !declared.has(name));
   if (unknown.length > 0) {
-    return unknown.map((name) => ({ message: cut(`its operation declares no variable "$${name}"`) }));
+    return unknown.map((name) => ({ message: `its operation declares no variable "$${name}"` }));
   }
   const { errors = [] } = getVariableValues(schema, variableDefinitions, values, {
     maxErrors: MOST_PROBLEMS,
@@ -191,16 +213,17 @@ function variableProblems(
   return errors.map((error) => problemOf(error));
 }
 
-function problemOf(error: GraphQLError, schema?: GraphQLSchema): Problem {
+function problemOf(error: GraphQLError, schema?: GraphQLSchema): WholeProblem {
   const [at] = error.locations ?? [];
-  const message = cut(error.message) + hintFor(error.message, schema);
+  const { message } = error;
+  const hint = hintFor(message, schema);
   // The library also gives what it throws.
   if (error.originalError instanceof RangeError) return TOO_DEEP_TO_CHECK;
   // The library stops comparing fields with each other at a bound.
   if (error.message === "Validation aborted.") {
     return { message: "it repeats fields so often that it cannot be checked, ask for each once" };
   }
-  return at === undefined ? { message } : { message, line: at.line, column: at.column };
+  return { message, hint, ...(at === undefined ? {} : { line: at.line, column: at.column }) };
 }
 
 /** The fields of the type, where none has a name like the one that was asked for. */
@@ -216,9 +239,5 @@ function hintFor(message: string, schema: GraphQLSchema | undefined): string {
 
 function namesOf(names: readonly string[]): string {
   const shown = names.slice(0, MOST_NAMES).join(", ");
-  return cut(names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown);
-}
-
-function cut(text: string): string {
-  return text.length > LONGEST_PROBLEM ? `${text.slice(0, LONGEST_PROBLEM).toWellFormed()}…` : text;
+  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown;
 }

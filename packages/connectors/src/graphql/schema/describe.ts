@@ -19,6 +19,7 @@ import type { ReadSchema } from "./read-schema.ts";
 import { printSelection, select, type Selection } from "./select.ts";
 import { nameFields } from "./tool-names.ts";
 
+const LONGEST_TEXT = 20_000;
 const MOST_TOOLS = 5000;
 /** Of all plans and schemas. */
 const MOST_TEXT_BYTES = 64_000_000;
@@ -31,7 +32,7 @@ interface Root {
   readonly field: GraphQLField;
 }
 
-export function describe({ schema, hash }: ReadSchema, question: DescribeQuestion): DescribedSchema {
+export function describe({ schema, words, hash }: ReadSchema, question: DescribeQuestion): DescribedSchema {
   const { depth, fields, queriesOnly, scalars } = question;
   const rootsOf = (kind: OperationKind): readonly Root[] => {
     const type = kind === "query" ? schema.getQueryType() : schema.getMutationType();
@@ -39,9 +40,9 @@ export function describe({ schema, hash }: ReadSchema, question: DescribeQuestio
   };
   const all = [...rootsOf("query"), ...(queriesOnly ? [] : rootsOf("mutation"))];
   const roots = all.slice(0, MOST_TOOLS);
-  const names = nameFields(roots);
-  const schemas = new JsonSchemas(schema, scalars);
-  const text = new TextPieces();
+  const names = nameFields(roots, words);
+  const schemas = new JsonSchemas(schema, scalars, words);
+  const text = new TextPieces(words);
   const tools: ToolText[] = [];
   for (const [at, root] of roots.entries()) {
     const { kind, field } = root;
@@ -55,7 +56,10 @@ export function describe({ schema, hash }: ReadSchema, question: DescribeQuestio
     if (to > MOST_TEXT_BYTES) break;
     tools.push({
       name: names[at] as string,
-      description: description ?? `The ${kind} "${field.name}", which gives ${String(field.type)}`,
+      description: words.cut(
+        description ?? `The ${kind} "${field.name}", which gives ${String(field.type)}`,
+        LONGEST_TEXT,
+      ),
       isDeprecated: field.deprecationReason != null,
       // In the words of HTTP: what changes nothing, and what may.
       method: kind === "query" ? "GET" : "POST",

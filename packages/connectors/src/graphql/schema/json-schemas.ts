@@ -27,11 +27,11 @@ import {
   valueFromASTUntyped,
 } from "graphql";
 import type { SchemaWithParts } from "../../description/schemas.ts";
+import type { Words } from "../../description/words.ts";
 import { isRecord } from "../../web/text.ts";
 import { envelopeOf, type SchemaNode } from "../envelope.ts";
 import type { Selection } from "./select.ts";
 
-const LONGEST_TEXT = 20_000;
 /** Of a field or an argument, which many tools may have. */
 const LONGEST_SAID = 4000;
 const LONGEST_DEFAULT = 1000;
@@ -58,11 +58,13 @@ const OUTPUTS: Readonly<Record<string, Node>> = { ...INPUTS, ID: { type: "string
 export class JsonSchemas {
   readonly #schema: GraphQLSchema;
   readonly #scalars: Readonly<Record<string, JsonSchema>>;
+  readonly #words: Words;
   readonly #numbers = new Map<string, number>();
   readonly #types: (GraphQLEnumType | GraphQLInputObjectType)[] = [];
 
   /** `scalars` describes some that the schema defines. */
-  constructor(schema: GraphQLSchema, scalars: Readonly<Record<string, JsonSchema>>) {
+  constructor(schema: GraphQLSchema, scalars: Readonly<Record<string, JsonSchema>>, words: Words) {
+    this.#words = words;
     this.#schema = schema;
     this.#scalars = scalars;
   }
@@ -85,8 +87,8 @@ export class JsonSchemas {
     // Reading a part may add more.
     for (const type of this.#types) {
       const parts = new Set<number>();
-      const schema = isEnumType(type) ? enumSchema(type) : this.#inputObject(type, parts);
-      yield { name: type.name, schema, parts: [...parts] };
+      const schema = isEnumType(type) ? enumSchema(type, this.#words) : this.#inputObject(type, parts);
+      yield { name: this.#words.told(type.name), schema, parts: [...parts] };
     }
   }
 
@@ -120,7 +122,7 @@ export class JsonSchemas {
     const said = [name, description ?? undefined, specifiedByURL ?? undefined].filter(
       (text) => text !== undefined,
     );
-    return { description: cut(said.join(": ")).slice(0, LONGEST_SCALAR) };
+    return { description: this.#words.cut(said.join(": ").trim(), LONGEST_SCALAR) };
   }
 
   #reference(type: GraphQLEnumType | GraphQLInputObjectType, parts: Set<number>): Node {
@@ -137,7 +139,7 @@ export class JsonSchemas {
     const fields = Object.values(type.getFields());
     const object = this.#object(fields, isRequiredInputField, parts);
     return {
-      ...described(object, type.description),
+      ...described(object, type.description, this.#words),
       ...(type.isOneOf ? { minProperties: 1, maxProperties: 1 } : {}),
     };
   }
@@ -160,7 +162,7 @@ export class JsonSchemas {
     const schema = this.#read(input.type, (named) => this.#taken(named, parts));
     if (!isRecord(schema)) return schema;
     const value = defaultOf(input);
-    return { ...toldOf(schema, input), ...(value === undefined ? {} : { default: value }) };
+    return { ...toldOf(schema, input, this.#words), ...(value === undefined ? {} : { default: value }) };
   }
 
   #typename(type: Selection["type"]): Node {
@@ -180,14 +182,14 @@ export class JsonSchemas {
     ]) {
       if (properties.has(key)) continue;
       const schema = this.#read(field.type, (named) => this.#given(named, selection, parts));
-      properties.set(key, isRecord(schema) ? toldOf(schema, field) : schema);
+      properties.set(key, isRecord(schema) ? toldOf(schema, field, this.#words) : schema);
     }
     const required = [...(hasTypename ? ["__typename"] : []), ...fields.map(({ key }) => key)];
     return { type: "object", properties: Object.fromEntries(properties), required };
   }
 }
 
-function enumSchema(type: GraphQLEnumType): Node {
+function enumSchema(type: GraphQLEnumType, words: Words): Node {
   const values = type.getValues();
   const said = values.flatMap(({ name, description, deprecationReason }) => {
     const text = withReason(description, deprecationReason);
@@ -195,7 +197,7 @@ function enumSchema(type: GraphQLEnumType): Node {
   });
   const text = [type.description ?? undefined, ...said].filter((one) => one !== undefined).join("\n");
   const schema = { type: "string", enum: values.map(({ name }) => name) };
-  return described(schema, text === "" ? undefined : text);
+  return described(schema, text === "" ? undefined : text, words);
 }
 
 function nullable(schema: unknown): unknown {
@@ -216,16 +218,16 @@ interface Told {
   readonly deprecationReason?: string | null | undefined;
 }
 
-function toldOf(schema: Node, { description, deprecationReason }: Told): Node {
-  const told = described(schema, withReason(description, deprecationReason));
+function toldOf(schema: Node, { description, deprecationReason }: Told, words: Words): Node {
+  const told = described(schema, withReason(description, deprecationReason), words);
   return deprecationReason == null ? told : { ...told, deprecated: true };
 }
 
 /** A scalar says what it is, whatever it is used for. */
-function described(schema: Node, text: string | null | undefined): Node {
+function described(schema: Node, text: string | null | undefined, words: Words): Node {
   if (text == null || text === "") return schema;
   const { description: own } = schema;
-  const said = cut(text).slice(0, LONGEST_SAID).toWellFormed();
+  const said = words.cut(text.trim(), LONGEST_SAID);
   return { ...schema, description: typeof own === "string" ? `${said} (${own})` : said };
 }
 
@@ -237,7 +239,7 @@ export function withReason(
   const parts = [description ?? "", reason == null ? "" : `Deprecated: ${reason}`].filter(
     (part) => part !== "",
   );
-  return parts.length === 0 ? undefined : cut(parts.join("\n"));
+  return parts.length === 0 ? undefined : parts.join("\n").trim();
 }
 
 function defaultOf({ default: given }: Input): unknown {
@@ -245,9 +247,4 @@ function defaultOf({ default: given }: Input): unknown {
   const value: unknown = given.literal === undefined ? given.value : valueFromASTUntyped(given.literal);
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined || text.length > LONGEST_DEFAULT ? undefined : value;
-}
-
-function cut(text: string): string {
-  const trimmed = text.trim();
-  return trimmed.slice(0, LONGEST_TEXT).toWellFormed();
 }

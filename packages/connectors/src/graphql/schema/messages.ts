@@ -1,11 +1,14 @@
 /** What the host and the thread that has a schema tell each other. Both sides. */
 import type { JsonSchema } from "codecell";
+import type { HiddenText } from "../../backend/hidden-texts.ts";
 import type { DescribedApi, ToolText } from "../../description/messages.ts";
 
 /** What a thread begins with. It builds the schema once, and answers questions about it then. */
 export interface SchemaSetup {
   /** The schema in its own language, or an answer to an introspection. */
   readonly bytes: Uint8Array;
+  /** Texts that are not told, whatever the schema says. */
+  readonly hidden: readonly HiddenText[];
 }
 
 export interface DescribeQuestion {

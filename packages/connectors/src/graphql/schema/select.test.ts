@@ -1,6 +1,7 @@
 /** Selections of schemas that nobody wrote by hand: whatever their types are, the documents made of them are valid. */
 import fc from "fast-check";
 import { buildSchema, Kind, parse, validate, visit } from "graphql";
+import { Words } from "../../description/words.ts";
 import { describe as group, expect, test } from "vitest";
 import { describe } from "./describe.ts";
 import type { FieldPlan } from "./messages.ts";
@@ -8,7 +9,7 @@ import type { FieldPlan } from "./messages.ts";
 function plansOf(sdl: string, depth: number, fields: number): readonly FieldPlan[] {
   const schema = buildSchema(sdl, { assumeValid: true });
   const question = { kind: "describe", depth, fields, queriesOnly: false, scalars: {} } as const;
-  const described = describe({ schema, hash: "" }, question);
+  const described = describe({ schema, words: new Words([]), hash: "" }, question);
   const text = new TextDecoder().decode(described.text);
   return described.tools.map(({ plan: [from, to] }) => JSON.parse(text.slice(from, to)) as FieldPlan);
 }

@@ -3,6 +3,7 @@
  *
  * - A query keeps its name when a mutation of the same name comes.
  */
+import type { Words } from "../../description/words.ts";
 import type { OperationKind } from "./messages.ts";
 
 /** The tool for documents of the model's own. */
@@ -14,7 +15,9 @@ export interface NamedField {
   readonly name: string;
 }
 
-export function nameFields(fields: readonly NamedField[]): readonly string[] {
+export function nameFields(all: readonly NamedField[], words: Words): readonly string[] {
+  // No name is made of a text that nobody may read.
+  const fields = all.map(({ kind, name }) => ({ kind, name: words.told(name).replaceAll(/\W/gu, "") }));
   const taken = new Set([QUERY_TOOL]);
   const names: (string | undefined)[] = fields.map(() => undefined);
   // Those that have their own name go first: what was made for another must not take it.

@@ -26,7 +26,7 @@ function described(question: DescribeQuestion): DescribeAnswer {
 }
 
 function answer(question: Question): Answer {
-  return question.kind === "describe" ? described(question) : checkDocument(read().schema, question);
+  return question.kind === "describe" ? described(question) : checkDocument(read(), question);
 }
 
 parentPort?.on("message", (question: Question) => {

@@ -8,6 +8,7 @@ import type { LoadedDocument } from "../../description/read-document.ts";
 import { type Node, Schemas, type SchemaWithParts } from "../../description/schemas.ts";
 import { TextPieces } from "../../description/text-pieces.ts";
 import { nameOperations } from "../../description/tool-names.ts";
+import type { Words } from "../../description/words.ts";
 import { isRecord } from "../../web/text.ts";
 import { readBody, type Property } from "./describe-body.ts";
 import { readOutput } from "./describe-output.ts";
@@ -36,16 +37,17 @@ interface Read {
 export function describe(
   { document, problems, hash }: LoadedDocument,
   ownedHeaders: readonly string[],
+  words: Words,
 ): Described {
-  const schemas = new Schemas(document);
+  const schemas = new Schemas(document, words);
   const { info, components, security, servers } = document;
   const schemes = schemesOf(schemas, isRecord(components) ? components["securitySchemes"] : undefined);
   const owned = ownedBy(schemes, ownedHeaders);
-  const text = new TextPieces();
+  const text = new TextPieces(words);
   const read: Read[] = [];
   for (const found of operationsOf(document, schemas)) {
     try {
-      read.push(readOperation(schemas, found, owned));
+      read.push(readOperation(schemas, found, owned, words));
     } catch (error) {
       if (!(error instanceof Unusable)) throw error;
       problems.push(`${found.method} ${found.path} is left out: ${error.message}`);
@@ -57,20 +59,21 @@ export function describe(
       path,
       operationId: operation["operationId"],
     })),
+    words,
   );
-  const operations = read.map((one, at) => operationText(one, names[at] as string, text));
+  const operations = read.map((one, at) => operationText(one, names[at] as string, text, words));
   const parts = text.addParts(schemas);
   const { title, version } = isRecord(info) ? info : {};
   return {
-    title: typeof title === "string" ? title.slice(0, 200) : "",
-    version: typeof version === "string" || typeof version === "number" ? String(version).slice(0, 50) : "",
+    title: typeof title === "string" ? words.cut(title, 200) : "",
+    version: typeof version === "string" || typeof version === "number" ? words.cut(String(version), 50) : "",
     servers: serversOf(servers),
     schemes,
     security: securityOf(security) ?? [],
     operations,
     parts,
     text: text.bytes(),
-    problems: shownProblems(problems),
+    problems: shownProblems(problems, words),
     hash,
   };
 }
@@ -101,7 +104,7 @@ function* operationsOf(document: Node, schemas: Schemas): Generator<Found> {
   }
 }
 
-function readOperation(schemas: Schemas, found: Found, owned: Owned): Read {
+function readOperation(schemas: Schemas, found: Found, owned: Owned, words: Words): Read {
   const { path, method, item, operation } = found;
   const { parameters, idempotencyHeader } = readParameters(
     schemas,
@@ -135,7 +138,7 @@ function readOperation(schemas: Schemas, found: Found, owned: Owned): Read {
     found,
     servers: servers === undefined ? undefined : serversOf(servers),
     plan,
-    input: inputOf(schemas, properties),
+    input: inputOf(schemas, properties, words),
     output: "schema" in output ? schemas.read(output.schema) : undefined,
   };
 }
@@ -149,12 +152,16 @@ function freeName(wanted: string, place: string, taken: ReadonlyMap<string, unkn
   return name;
 }
 
-function inputOf(schemas: Schemas, properties: ReadonlyMap<string, Property>): SchemaWithParts {
+function inputOf(
+  schemas: Schemas,
+  properties: ReadonlyMap<string, Property>,
+  words: Words,
+): SchemaWithParts {
   const parts = new Set<number>();
   const entries = [...properties].map(([name, { schema, description }]) => {
     const read = schemas.read(schema);
     for (const part of read.parts) parts.add(part);
-    return [name, withDescription(read.schema, description)] as const;
+    return [name, withDescription(read.schema, description, words)] as const;
   });
   const required = [...properties].filter(([, { isRequired }]) => isRequired).map(([name]) => name);
   const schema = {
@@ -166,18 +173,19 @@ function inputOf(schemas: Schemas, properties: ReadonlyMap<string, Property>): S
   return { schema, parts: [...parts] };
 }
 
-function withDescription(schema: unknown, description: string | undefined): unknown {
+function withDescription(schema: unknown, description: string | undefined, words: Words): unknown {
   if (description === undefined || !isRecord(schema) || schema["description"] !== undefined) return schema;
-  return { ...schema, description: description.slice(0, LONGEST_TEXT) };
+  return { ...schema, description: words.cut(description, LONGEST_TEXT) };
 }
 
 function operationText(
   { found, servers, plan, input, output }: Read,
   name: string,
   text: TextPieces,
+  words: Words,
 ): OperationText {
   const { method, operation } = found;
-  const [title, own] = [textOf(operation["summary"]), textOf(operation["description"])];
+  const [title, own] = [textOf(operation["summary"], words), textOf(operation["description"], words)];
   const description = own ?? title;
   const { tags } = operation;
   const named = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === "string") : [];
@@ -195,9 +203,9 @@ function operationText(
   };
 }
 
-function textOf(value: unknown): string | undefined {
+function textOf(value: unknown, words: Words): string | undefined {
   return typeof value === "string" && value.trim() !== ""
-    ? value.trim().slice(0, LONGEST_TEXT).toWellFormed()
+    ? words.cut(value.trim(), LONGEST_TEXT)
     : undefined;
 }
 

@@ -149,12 +149,8 @@ async function upgraded(
       const { upgrade } = await import("@scalar/openapi-upgrader");
       return upgrade(document, "3.1");
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : "";
-      throw new LoadFailure(
-        `its description cannot be converted: ${message.slice(0, 200)}`,
-        "CONFIG_INVALID",
-        cause,
-      );
+      // The words of the converter may quote it.
+      throw new LoadFailure("its description cannot be converted to OpenAPI 3.1", "CONFIG_INVALID", cause);
     }
   }
   throw new LoadFailure(

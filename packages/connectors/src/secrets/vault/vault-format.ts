@@ -90,6 +90,7 @@ function assertWhole(bytes: Buffer): void {
   if (bytes.length < MAGIC.length || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw new VaultError("DAMAGED", "Cannot open the vault: the file is no vault");
   const version = bytes[MAGIC.length];
+  if (version === undefined) throw damaged();
   if (version !== VERSION)
     throw new VaultError(
       "DAMAGED",
@@ -97,7 +98,11 @@ function assertWhole(bytes: Buffer): void {
     );
   const sum = createHash("sha256").update(bytes.subarray(0, -SUM_BYTES)).digest();
   if (bytes.length < least || !sum.equals(bytes.subarray(-SUM_BYTES)))
-    throw new VaultError("DAMAGED", "Cannot open the vault: the file is damaged, restore it from a copy");
+    throw damaged();
+}
+
+function damaged(): VaultError {
+  return new VaultError("DAMAGED", "Cannot open the vault: the file is damaged, restore it from a copy");
 }
 
 function keysOf(key: Uint8Array, salt: Uint8Array): { readonly encryption: Buffer; readonly check: Buffer } {

@@ -5,7 +5,7 @@
  * - The lock of a process that died is left as it is, and the next attempt gets a lock of its own: nobody ever takes away
  *   the lock of somebody who lives, as no dead process comes back.
  */
-import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,6 +22,10 @@ interface Owner {
 
 const WHAT = "the vault's lock";
 const LONGEST_WAIT_MS = 15_000;
+/** Far longer than anybody writes. */
+const LONGEST_WRITE_MS = 3_600_000;
+/** As own-file.ts calls them: of the vault, its key and its locks. */
+const LEFT = /^(?:\.key|\.lock-\d+-\d+)?\.new-\d+-[0-9a-f-]{36}$/u;
 const MOST_ATTEMPTS = 100;
 const MOST_OWNER_BYTES = 4096;
 
@@ -42,6 +46,7 @@ export async function withVaultLock<T>(
       } finally {
         rmSync(lock, { force: true });
         removeOldLocks(file, generationOf());
+        removeLeft(file);
       }
     }
     if (lock !== undefined) rmSync(lock, { force: true });
@@ -72,6 +77,17 @@ function removeOldLocks(file: string, generation: number): void {
     // What is being made has a longer name.
     const made = name.startsWith(prefix) ? /^(\d+)-\d+$/u.exec(name.slice(prefix.length)) : null;
     if (made !== null && Number(made[1]) <= generation) rmSync(join(dirname(file), name), { force: true });
+  }
+}
+
+/** Files that were being written when their writers died. Only their age tells: their writers may be on another machine. */
+function removeLeft(file: string): void {
+  const prefix = basename(file);
+  for (const name of readdirSync(dirname(file))) {
+    if (!name.startsWith(prefix) || !LEFT.test(name.slice(prefix.length))) continue;
+    const path = join(dirname(file), name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isFile() === true && Date.now() - stats.mtimeMs > LONGEST_WRITE_MS) rmSync(path, { force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   chmodSync,
   mkdtempSync,
@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +18,8 @@ import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SOURCE_FLAGS } from "../../../../../scripts/source-flags.ts";
+import { resolveSecrets } from "../resolve-secrets.ts";
+import type { SecretVault } from "../sources.ts";
 import { openVault, type Vault } from "./vault.ts";
 
 const VALUE = "canary-value-0123456789";
@@ -175,6 +178,44 @@ describe("the files of a vault", () => {
     const error: unknown = await lost.set("A", "x").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "FILE" });
     expect((error as Error).message).not.toContain(folder);
+  });
+});
+
+describe("a vault that is used for long", () => {
+  test("opens its file once for all secrets of a connector", async () => {
+    await withSecret();
+    await vault.set("OTHER", `${VALUE}-2`);
+    await vault.grant("OTHER", "github");
+    let opened = 0;
+    const counted: SecretVault = {
+      read: () => expect.fail("each would be opened anew"),
+      opened: () => (opened++, vault.opened()),
+    };
+    const options = { headers: { a: "$vault:TOKEN", b: "${vault:OTHER} $${x}", c: "$vault:TOKEN" } };
+    const places = { texts: ["headers.*"], urls: [] };
+    const { options: resolved } = resolveSecrets("github", options, places, { vault: counted });
+    expect(resolved.headers).toEqual({ a: VALUE, b: `${VALUE}-2 \${x}`, c: VALUE });
+    expect(opened).toBe(1);
+    expect(() => resolveSecrets("shop", options, places, { vault: counted })).toThrow("is not granted");
+  });
+
+  test("removes what writers left that died long ago, and nothing else", async () => {
+    const left = ["vault", "vault.key", "vault.lock-3-0"].map((name) => `${name}.new-1-${randomUUID()}`);
+    const young = `vault.new-1-${randomUUID()}`;
+    const others = [`vault2.new-1-${randomUUID()}`, "vault.new-copy"];
+    for (const name of [...left, young, ...others]) writeFileSync(join(folder, name), "");
+    for (const name of [...left, ...others]) utimesSync(join(folder, name), 1, 1);
+    await withSecret();
+    expect(readdirSync(folder).sort()).toEqual(["vault", "vault.key", young, ...others].sort());
+  });
+
+  test("says of a file that ends too early that it is damaged", async () => {
+    await withSecret();
+    const whole = readFileSync(file);
+    for (const length of [1, 4, 8, 12, 15, 16, 17, 20, 60]) {
+      writeFileSync(file, whole.subarray(0, length));
+      expect(() => vault.list()).toThrow(/is no vault|is damaged/u);
+    }
   });
 });
 

@@ -56,14 +56,13 @@ export class Vault implements SecretVault {
 
   /** The value, for a connector that was granted it. */
   read(name: string, connector: string): string {
-    const secret = this.#load().get(checkedName(name));
-    if (secret === undefined) throw notFound(name);
-    if (!secret.grants.includes(connector))
-      throw new VaultError(
-        "NOT_GRANTED",
-        `the vault's secret "${name}" is not granted to "${connector}", grant it`,
-      );
-    return secret.value;
+    return this.opened().read(name, connector);
+  }
+
+  /** The secrets that are there now: the file is read and opened once, however many are read. */
+  opened(): Pick<SecretVault, "read"> {
+    const secrets = this.#load();
+    return { read: (name, connector) => grantedValue(secrets, name, connector) };
   }
 
   /** Sorted by name. */
@@ -173,6 +172,14 @@ function checkedName(name: string): string {
     "INVALID",
     "a name in a vault has capital letters, digits and underscores, 128 at most",
   );
+}
+
+function grantedValue(secrets: ReadonlyMap<string, VaultSecret>, name: string, connector: string): string {
+  const secret = secrets.get(checkedName(name));
+  if (secret === undefined) throw notFound(name);
+  if (secret.grants.includes(connector)) return secret.value;
+  const message = `the vault's secret "${name}" is not granted to "${connector}", grant it`;
+  throw new VaultError("NOT_GRANTED", message);
 }
 
 function notFound(name: string): VaultError {
