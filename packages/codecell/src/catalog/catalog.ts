@@ -146,10 +146,7 @@ class SourceCatalog implements Catalog {
     return found;
   }
 
-  async entriesFor(
-    query: string,
-    { limit = DEFAULT_LIMIT }: SearchOptions = {},
-  ): Promise<CatalogEntry[]> {
+  async entriesFor(query: string, { limit = DEFAULT_LIMIT }: SearchOptions = {}): Promise<CatalogEntry[]> {
     if (typeof query !== "string") throw new TypeError("Cannot search: the query must be a string");
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`Cannot search: limit is ${String(limit)}, it must be a positive integer`);

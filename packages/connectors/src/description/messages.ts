@@ -14,6 +14,17 @@ export type DocumentSource =
   | { readonly kind: "url"; readonly href: string }
   | { readonly kind: "object"; readonly document: object };
 
+/** What every thread that reads a description is told. */
+export interface ReadingSetup {
+  readonly source: DocumentSource;
+  /** All documents together. */
+  readonly documentBytes: number;
+  /** The first document, if it was read already. */
+  readonly first?: Uint8Array<ArrayBuffer>;
+  /** Under which a cache would keep what the description becomes. Absent: nobody keeps it. */
+  readonly cacheKey?: string;
+}
+
 /** A schema that has others: their numbers are those of `DescribedApi.parts`. */
 export interface SchemaText {
   readonly range: Range;
@@ -51,8 +62,15 @@ export interface DescribedApi {
   readonly hash: string;
 }
 
+export interface Answered<Described> {
+  readonly kind: "described";
+  readonly described: Described;
+  /** For a cache, if it may be kept. */
+  readonly entry: Uint8Array<ArrayBuffer> | undefined;
+}
+
 export type ThreadAnswer<Described> =
-  | { readonly kind: "described"; readonly described: Described }
+  | Answered<Described>
   | {
       readonly kind: "failed";
       readonly code: "CONFIG_INVALID" | "SERVER_UNAVAILABLE";

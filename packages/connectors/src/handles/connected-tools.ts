@@ -191,10 +191,7 @@ export class ConnectedTools {
   }
 
   /** What a tool without an output schema gives is remembered as a shape. */
-  async #learn(
-    id: string,
-    outcome: { readonly kind: string; readonly output?: string },
-  ): Promise<void> {
+  async #learn(id: string, outcome: { readonly kind: string; readonly output?: string }): Promise<void> {
     const known = this.#known?.byId.get(id);
     if (outcome.kind !== "output" || outcome.output === undefined || known === undefined) return;
     if (known.told.outputSchema !== undefined || outcome.output.length > LARGEST_SAMPLE) return;

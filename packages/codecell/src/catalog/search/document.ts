@@ -33,7 +33,8 @@ export function readTexts(document: SearchDocument): Readonly<Record<SearchField
   parameters.read(document.inputSchema, 0);
   return {
     name: document.name,
-    description: document.title === undefined ? document.description : `${document.title}. ${document.description}`,
+    description:
+      document.title === undefined ? document.description : `${document.title}. ${document.description}`,
     parameterNames: parameters.names.join(" "),
     parameterTexts: parameters.texts.join(" "),
     owner: document.owner ?? "",

@@ -52,11 +52,23 @@ describe("search", () => {
 
   test("[search:exact-first] so is an exact title, and titles are searched", () => {
     const index = createSearchIndex([
-      { id: "openapi:github:issues_create_milestone", name: "issues_create_milestone", description: "Creates an issue milestone", title: "Create a milestone" },
-      { id: "openapi:github:issues_create", name: "issues_create", description: "Anybody may open one", title: "Create an issue" },
+      {
+        id: "openapi:github:issues_create_milestone",
+        name: "issues_create_milestone",
+        description: "Creates an issue milestone",
+        title: "Create a milestone",
+      },
+      {
+        id: "openapi:github:issues_create",
+        name: "issues_create",
+        description: "Anybody may open one",
+        title: "Create an issue",
+      },
       { id: "openapi:github:pulls", name: "pulls", description: "", title: "List zebras" },
     ]);
-    expect(index.search("create an issue", { limit: 1 })).toMatchObject([{ id: "openapi:github:issues_create", exact: true }]);
+    expect(index.search("create an issue", { limit: 1 })).toMatchObject([
+      { id: "openapi:github:issues_create", exact: true },
+    ]);
     expect(index.search("zebra", { limit: 1 })).toMatchObject([{ id: "openapi:github:pulls", exact: false }]);
   });
 

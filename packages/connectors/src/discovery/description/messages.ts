@@ -1,9 +1,7 @@
 /** What the thread that reads a Discovery document is told, and what it tells the host. Both sides. */
-import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
+import type { DescribedApi, ReadingSetup, ToolText } from "../../description/messages.ts";
 
-export interface DiscoverySetup {
-  readonly source: DocumentSource;
-  readonly documentBytes: number;
+export interface DiscoverySetup extends ReadingSetup {
   /** Patterns of methods; all methods if there is none. */
   readonly include: readonly string[];
   readonly exclude: readonly string[];

@@ -1,13 +1,14 @@
 /** The script of the thread that reads a Discovery document. */
 import { workerData } from "node:worker_threads";
 import { answerFrom } from "../../description/answer-from.ts";
+import { NO_OTHERS } from "../../description/cache/other-documents.ts";
 import { readFirst } from "../../description/read-document.ts";
 import { describeDiscovery } from "./describe-discovery.ts";
 import type { DiscoverySetup } from "./messages.ts";
 
 const setup = workerData as DiscoverySetup;
 
-await answerFrom(async () => {
-  const { first, reader } = await readFirst(setup.source, setup.documentBytes);
-  return describeDiscovery(first, reader.hash(), setup);
+await answerFrom(setup, async () => {
+  const { first, reader } = await readFirst(setup);
+  return { described: describeDiscovery(first, reader.hash(), setup), others: NO_OTHERS };
 });

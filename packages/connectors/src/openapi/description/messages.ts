@@ -1,10 +1,7 @@
 /** What the thread that reads a description of OpenAPI is told, and what it tells the host. Both sides. */
-import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
+import type { DescribedApi, ReadingSetup, ToolText } from "../../description/messages.ts";
 
-export interface ThreadSetup {
-  readonly source: DocumentSource;
-  /** All documents together. */
-  readonly documentBytes: number;
+export interface ThreadSetup extends ReadingSetup {
   /** Headers that the operator sets, in lower case: no argument can. */
   readonly ownedHeaders: readonly string[];
 }

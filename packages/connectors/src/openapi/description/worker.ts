@@ -5,6 +5,9 @@ import { describe } from "./describe.ts";
 import { loadDocument } from "./load-documents.ts";
 import type { ThreadSetup } from "./messages.ts";
 
-const { source, documentBytes, ownedHeaders } = workerData as ThreadSetup;
+const setup = workerData as ThreadSetup;
 
-await answerFrom(async () => describe(await loadDocument(source, documentBytes), ownedHeaders));
+await answerFrom(setup, async () => {
+  const loaded = await loadDocument(setup);
+  return { described: describe(loaded, setup.ownedHeaders), others: loaded.others };
+});
