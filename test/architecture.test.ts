@@ -244,7 +244,7 @@ const CONNECTORS: Readonly<Record<string, Folder>> = {
   description: {
     runs: "host",
     imports: ["contract", "backend", "web"],
-    packages: ["codecell", "yaml"],
+    packages: ["codecell", "codecell/kit", "yaml"],
     node: "all",
   },
   openapi: {

@@ -119,6 +119,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       "graphql",
       "http",
       "mcp",
+      "openDescriptionCache",
       "openVault",
       "openapi",
       "set",

@@ -185,7 +185,9 @@ describe("hidden texts under many escapes", () => {
     for (const at of [9 * 72, 9 * 72 + 3, 15 * 72, 20 * 72 + 40]) {
       const [text, rest] = [`begin ${"x".repeat(5000)}${deep.slice(0, at)}`, deep.slice(at)];
       const undone = (one: string): string =>
-        one.replaceAll("%5C", "\\").replaceAll(/\\u00(..)/gu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+        one
+          .replaceAll("%5C", "\\")
+          .replaceAll(/\\u00(..)/gu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
       const shown = undone(hidden.hideCut(text, { end: true }));
       expect(shown.startsWith("begin xxx")).toBe(true);
       expect(shown).not.toContain("&#0000");
@@ -196,7 +198,22 @@ describe("hidden texts under many escapes", () => {
   });
 
   test("are the same, whatever the windows are", () => {
-    const unit = fc.constantFrom("%", "4", "1", "\\", "u", "0", "&", "#", ";", "a", "%5C", "&amp;", "\\\\", "%25");
+    const unit = fc.constantFrom(
+      "%",
+      "4",
+      "1",
+      "\\",
+      "u",
+      "0",
+      "&",
+      "#",
+      ";",
+      "a",
+      "%5C",
+      "&amp;",
+      "\\\\",
+      "%25",
+    );
     const short = new HiddenTexts(["A\\u0041&"]);
     const many = new HiddenTexts([
       "A\\u0041&",
@@ -251,7 +268,9 @@ describe("what is shown", () => {
   test("has no line of a secret of several lines, with either line break", () => {
     const hidden = new HiddenTexts(["-----BEGIN\nfirst-line-of-it\nsecond-line-of-it\nend\n"]);
     expect(hidden.hide("> first-line-of-it <")).toBe("> [hidden] <");
-    expect(hidden.hide("a -----BEGIN\r\nfirst-line-of-it\r\nsecond-line-of-it\r\nend\r\n b")).toBe("a [hidden] b");
+    expect(hidden.hide("a -----BEGIN\r\nfirst-line-of-it\r\nsecond-line-of-it\r\nend\r\n b")).toBe(
+      "a [hidden] b",
+    );
   });
 
   test.each([

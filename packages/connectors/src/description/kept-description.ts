@@ -9,6 +9,7 @@ import { CachedList } from "../backend/cached-list.ts";
 import type { ChangedList } from "../contract/connector.ts";
 import { ConnectorError } from "../contract/connector-error.ts";
 import type { WebClient } from "../web/web-client.ts";
+import type { DescriptionCache } from "./cache/description-cache.ts";
 import type { DescribedApi, DocumentSource } from "./messages.ts";
 
 export interface DescriptionOptions {
@@ -16,6 +17,11 @@ export interface DescriptionOptions {
   readonly documentTtlMs?: number;
   /** How many bytes all documents of the description may have. 50,000,000 if absent. */
   readonly documentBytes?: number;
+  /**
+   * Keeps what descriptions from files and the web become, such as `openDescriptionCache({ folder })`. If absent, they
+   * are described anew by each process, and nothing is written.
+   */
+  readonly cache?: DescriptionCache;
 }
 
 const DEFAULT_TTL_MS = 3_600_000;

@@ -4,6 +4,7 @@
  * - The host parses the text of a tool when somebody asks for it, so that a description of any size costs its thread
  *   nothing.
  */
+import type { HiddenText } from "../backend/hidden-texts.ts";
 
 /** From which byte to which byte of the text. */
 export type Range = readonly [from: number, to: number];
@@ -13,6 +14,19 @@ export type DocumentSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "url"; readonly href: string }
   | { readonly kind: "object"; readonly document: object };
+
+/** What every thread that reads a description is told. */
+export interface ReadingSetup {
+  readonly source: DocumentSource;
+  /** All documents together. */
+  readonly documentBytes: number;
+  /** Texts that are not told, whatever the description says. */
+  readonly hidden: readonly HiddenText[];
+  /** The first document, if it was read already. */
+  readonly first?: Uint8Array<ArrayBuffer>;
+  /** Under which a cache would keep what the description becomes. Absent: nobody keeps it. */
+  readonly cacheKey?: string;
+}
 
 /** A schema that has others: their numbers are those of `DescribedApi.parts`. */
 export interface SchemaText {
@@ -51,8 +65,15 @@ export interface DescribedApi {
   readonly hash: string;
 }
 
+export interface Answered<Described> {
+  readonly kind: "described";
+  readonly described: Described;
+  /** For a cache, if it may be kept. */
+  readonly entry: Uint8Array<ArrayBuffer> | undefined;
+}
+
 export type ThreadAnswer<Described> =
-  | { readonly kind: "described"; readonly described: Described }
+  | Answered<Described>
   | {
       readonly kind: "failed";
       readonly code: "CONFIG_INVALID" | "SERVER_UNAVAILABLE";

@@ -6,33 +6,29 @@
  */
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { ConnectorError, type ConnectorErrorCode } from "../contract/connector-error.ts";
-import type { ThreadAnswer } from "./messages.ts";
+import type { Answered, DescribedApi, ReadingSetup, ThreadAnswer } from "./messages.ts";
 
 const HEAP_MB = 2048;
 const STACK_MB = 8;
 /** Far longer than the largest descriptions take. */
-const MOST_MS = 120_000;
+export const MOST_MS = 120_000;
 
 /** A script that answers with `answerFrom`, and what it is told. */
 export interface Reading {
   readonly script: URL;
-  readonly setup: object;
+  /** The bytes of a first document move to the thread. */
+  readonly setup: ReadingSetup;
 }
 
-export async function readApart<Described>(
+export async function readApart<Described extends DescribedApi>(
   connector: string,
   reading: Reading,
   signal: AbortSignal,
-): Promise<Described> {
+): Promise<Answered<Described>> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<Described>();
+  const { promise, resolve, reject } = Promise.withResolvers<Answered<Described>>();
   const fail = (code: ConnectorErrorCode, problem: string, cause?: unknown): void =>
-    reject(
-      new ConnectorError(connector, code, `Cannot use connector "${connector}": ${problem}`, {
-        cause,
-        hasNoEffect: true,
-      }),
-    );
+    reject(unreadable(connector, code, problem, cause));
   const worker = startThread(reading);
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -41,7 +37,7 @@ export async function readApart<Described>(
     MOST_MS,
   );
   worker.on("message", (answer: ThreadAnswer<Described>) => {
-    if (answer.kind === "described") resolve(answer.described);
+    if (answer.kind === "described") resolve(answer);
     else fail(answer.code, answer.message);
   });
   worker.on("error", (error) =>
@@ -57,13 +53,28 @@ export async function readApart<Described>(
   }
 }
 
+export function unreadable(
+  connector: string,
+  code: ConnectorErrorCode,
+  problem: string,
+  cause?: unknown,
+): ConnectorError {
+  const message = `Cannot use connector "${connector}": ${problem}`;
+  return new ConnectorError(connector, code, message, { cause, hasNoEffect: true });
+}
+
 /** The script of a thread, in the folder of whoever starts it. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(moduleUrl.endsWith(".ts") ? `./${name}.ts` : `./${name}.js`, moduleUrl);
 }
 
 function startThread({ script, setup }: Reading): Worker {
-  return new Worker(script, { ...threadOptions("codecell-description"), workerData: setup });
+  const { first } = setup;
+  return new Worker(script, {
+    ...threadOptions("codecell-description"),
+    workerData: setup,
+    transferList: first === undefined ? [] : [first.buffer],
+  });
 }
 
 /** Of every thread that works on a description. It gets nothing of the process: no variables, modules or options. */

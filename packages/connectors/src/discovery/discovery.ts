@@ -17,6 +17,7 @@ import type {
   ToolRequest,
 } from "../contract/connector.ts";
 import { noSuchTool } from "../contract/connector-error.ts";
+import type { DescriptionCache } from "../description/cache/description-cache.ts";
 import { describedTool, planOf } from "../description/described-tools.ts";
 import { keepSecretsFrom, sourceOf, textOf } from "../description/document-source.ts";
 import {
@@ -25,7 +26,8 @@ import {
   KeptDescription,
 } from "../description/kept-description.ts";
 import type { DocumentSource, ToolText } from "../description/messages.ts";
-import { readApart, scriptBeside } from "../description/read-apart.ts";
+import { scriptBeside } from "../description/read-apart.ts";
+import { readDescription } from "../description/read-description.ts";
 import { throughDoor } from "../secrets/door.ts";
 import { type Credential, placeOf } from "../web/credentials.ts";
 import { isRepeatable } from "../web/hints.ts";
@@ -43,6 +45,7 @@ import {
   webSecrets,
 } from "../web/web-options.ts";
 import type { DescribedDiscovery, DiscoverySetup, MethodPlan } from "./description/messages.ts";
+import { DESCRIBED_FORM } from "./described-form.ts";
 import { draftOfMethod } from "./draft-of-method.ts";
 
 export interface DiscoveryOptions extends WebOptions, DescriptionOptions {
@@ -64,6 +67,7 @@ const SCRIPT = scriptBeside(import.meta.url, "description/worker");
 /** A document that was read, and what the configuration makes of it. */
 interface Api {
   readonly described: DescribedDiscovery;
+  readonly cached: string | undefined;
   readonly root: URL;
   readonly methods: ReadonlyMap<string, ToolText>;
   readonly tools: readonly BackendTool[];
@@ -90,6 +94,7 @@ class DiscoveryConnector implements Connector {
   readonly #root: URL | undefined;
   readonly #credentials: readonly Credential[];
   readonly #setup: DiscoverySetup;
+  readonly #cache: DescriptionCache | undefined;
   readonly #facts: Facts;
   readonly #client: WebClient;
   readonly #description: KeptDescription<Api>;
@@ -114,6 +119,7 @@ class DiscoveryConnector implements Connector {
         return place === "query" ? [name] : [];
       }),
     };
+    this.#cache = options.cache;
     this.#description = new KeptDescription({
       connector: id,
       client: this.#client,
@@ -134,14 +140,21 @@ class DiscoveryConnector implements Connector {
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
-    const { described, root, tools } = await this.#description.get("the check", signal);
+    const { described, cached, root, tools } = await this.#description.get("the check", signal);
     const { title, version, problems, scopes, servicePath } = described;
     const base = new URL(root);
     base.pathname = `${root.pathname.replace(/\/$/u, "")}/${servicePath}`;
     await this.#client.check({ base, credentials: this.#credentials, path: this.#options.checkPath }, signal);
     const [problem] = problems;
-    const about = { title, version, problems: problems.length, scopes: scopes.join(" ") };
-    return { tools: tools.length, about: problem === undefined ? about : { ...about, problem } };
+    const about = {
+      title,
+      version,
+      problems: problems.length,
+      scopes: scopes.join(" "),
+      ...(problem === undefined ? {} : { problem }),
+      ...(cached === undefined ? {} : { cache: cached }),
+    };
+    return { tools: tools.length, about };
   }
 
   async tools({ signal }: BackendRequest): Promise<readonly BackendTool[]> {
@@ -183,11 +196,12 @@ class DiscoveryConnector implements Connector {
   }
 
   async #load(signal: AbortSignal): Promise<Api> {
-    const reading = { script: SCRIPT, setup: this.#setup };
-    const described = await readApart<DescribedDiscovery>(this.id, reading, signal);
+    const [setup, cache, form] = [this.#setup, this.#cache, DESCRIBED_FORM];
+    const reading = { connector: this.id, kind: this.kind, script: SCRIPT, setup, form, cache };
+    const { described, cached } = await readDescription(reading, signal);
     const methods = new Map(described.methods.map((text) => [text.name, text]));
     const tools = Object.freeze(described.methods.map((text) => describedTool(described, text)));
-    return { described, root: this.#root ?? this.#rootOf(described), methods, tools };
+    return { described, cached, root: this.#root ?? this.#rootOf(described), methods, tools };
   }
 
   #rootOf({ rootUrl }: DescribedDiscovery): URL {

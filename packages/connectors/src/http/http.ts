@@ -19,7 +19,14 @@ import { type ConnectorError, noSuchTool } from "../contract/connector-error.ts"
 import { type PlainSecrets, throughDoor } from "../secrets/door.ts";
 import { secretsOfHeaders, secretsOfParameters, secretsOfQuery } from "../secrets/secrets-of.ts";
 import { formBody, jsonBody, rawBody } from "../web/body.ts";
-import { createDraft, type Draft, partsOfPath, isFramingHeader, isHeaderName, setHeader } from "../web/draft.ts";
+import {
+  createDraft,
+  type Draft,
+  partsOfPath,
+  isFramingHeader,
+  isHeaderName,
+  setHeader,
+} from "../web/draft.ts";
 import { hintsOf, isRepeatable } from "../web/hints.ts";
 import { InputRefused, prepared } from "../web/input-refused.ts";
 import { encodePathText, fillPath, pathParameters } from "../web/path-text.ts";

@@ -25,7 +25,8 @@ import {
   KeptDescription,
 } from "../description/kept-description.ts";
 import type { DocumentSource } from "../description/messages.ts";
-import { readApart, scriptBeside } from "../description/read-apart.ts";
+import { scriptBeside } from "../description/read-apart.ts";
+import { readDescription } from "../description/read-description.ts";
 import { throughDoor } from "../secrets/door.ts";
 import { isRepeatable } from "../web/hints.ts";
 import { prepared } from "../web/input-refused.ts";
@@ -43,6 +44,7 @@ import type { Credential } from "../web/credentials.ts";
 import { isRecord } from "../web/text.ts";
 import { chooseCredentials, credentialsByScheme, type SchemeCredentials } from "./credentials.ts";
 import type { Described, Server, ThreadSetup } from "./description/messages.ts";
+import { DESCRIBED_FORM } from "./described-form.ts";
 import { draftOfOperation } from "./draft-of-operation.ts";
 import { type Operation, operationsOf } from "./operation.ts";
 import { baseUrlOf } from "./servers.ts";
@@ -65,6 +67,7 @@ const SCRIPT = scriptBeside(import.meta.url, "description/worker");
 /** A description that was read, and what the configuration makes of it. */
 interface Api {
   readonly described: Described;
+  readonly cached: string | undefined;
   readonly base: URL;
   readonly credentials: ReadonlyMap<string, Credential>;
   readonly operations: ReadonlyMap<string, Operation>;
@@ -120,7 +123,7 @@ class OpenApiConnector implements Connector {
   }
 
   async check({ signal }: BackendRequest): Promise<Readiness> {
-    const { described, base, credentials, tools } = await this.#description.get("the check", signal);
+    const { described, cached, base, credentials, tools } = await this.#description.get("the check", signal);
     const own = chooseCredentials(described.security, credentials);
     // Without a default of the API, any of them is most likely the one that it takes.
     const checked = own.length > 0 ? own : [...credentials.values()].slice(0, 1);
@@ -128,8 +131,15 @@ class OpenApiConnector implements Connector {
     const { title, version, problems, operations } = described;
     const [problem] = problems;
     const leftOut = operations.length - tools.length;
-    const about = { title, version, problems: problems.length, operationsAtOtherOrigins: leftOut };
-    return { tools: tools.length, about: problem === undefined ? about : { ...about, problem } };
+    const about = {
+      title,
+      version,
+      problems: problems.length,
+      operationsAtOtherOrigins: leftOut,
+      ...(problem === undefined ? {} : { problem }),
+      ...(cached === undefined ? {} : { cache: cached }),
+    };
+    return { tools: tools.length, about };
   }
 
   async tools({ signal }: BackendRequest): Promise<readonly BackendTool[]> {
@@ -163,7 +173,7 @@ class OpenApiConnector implements Connector {
   }
 
   async #load(signal: AbortSignal): Promise<Api> {
-    const { documentBytes = DEFAULT_DOCUMENT_BYTES, credentials: given = {} } = this.#given;
+    const { documentBytes = DEFAULT_DOCUMENT_BYTES, credentials: given = {}, cache } = this.#given;
     const ownedHeaders = Object.keys(this.#options.headers).map((name) => name.toLowerCase());
     const setup: ThreadSetup = {
       source: this.#source,
@@ -171,12 +181,15 @@ class OpenApiConnector implements Connector {
       ownedHeaders,
       hidden: this.#hidden.texts,
     };
-    const described = await readApart<Described>(this.id, { script: SCRIPT, setup }, signal);
+    const { described, cached } = await readDescription(
+      { connector: this.id, kind: this.kind, script: SCRIPT, setup, form: DESCRIBED_FORM, cache },
+      signal,
+    );
     const credentials = credentialsByScheme(this.id, described, given);
     const base = this.#chooseBase(described, credentials);
     const operations = operationsOf(described, (servers) => this.#baseOf(base, servers));
     const tools = Object.freeze([...operations.values()].map(({ tool }) => tool));
-    return { described, base, credentials, operations, tools };
+    return { described, cached, base, credentials, operations, tools };
   }
 
   #chooseBase({ servers }: Described, credentials: ReadonlyMap<string, Credential>): URL {

@@ -47,7 +47,7 @@ export function isTextType(essence: string): boolean {
 export async function readUpTo(
   response: Response,
   most: number,
-): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> {
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly isWhole: boolean }> {
   const reader = response.body?.getReader();
   if (reader === undefined) return { bytes: new Uint8Array(), isWhole: true };
   const chunks: Uint8Array[] = [];

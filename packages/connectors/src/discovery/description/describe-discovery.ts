@@ -6,7 +6,7 @@
  */
 import type { ToolText } from "../../description/messages.ts";
 import { shownProblems } from "../../description/problems.ts";
-import { LoadFailure } from "../../description/read-document.ts";
+import { LoadFailure } from "../../description/document-bytes.ts";
 import { type Node, Schemas, type SchemaWithParts } from "../../description/schemas.ts";
 import { TextPieces } from "../../description/text-pieces.ts";
 import { nameOperations } from "../../description/tool-names.ts";

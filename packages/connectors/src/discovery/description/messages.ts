@@ -1,17 +1,12 @@
 /** What the thread that reads a Discovery document is told, and what it tells the host. Both sides. */
-import type { HiddenText } from "../../backend/hidden-texts.ts";
-import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
+import type { DescribedApi, ReadingSetup, ToolText } from "../../description/messages.ts";
 
-export interface DiscoverySetup {
-  readonly source: DocumentSource;
-  readonly documentBytes: number;
+export interface DiscoverySetup extends ReadingSetup {
   /** Patterns of methods; all methods if there is none. */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   /** Parameters of a query that credentials set: no argument can. */
   readonly ownedQuery: readonly string[];
-  /** Texts that are not told, whatever the document says. */
-  readonly hidden: readonly HiddenText[];
 }
 
 export interface DescribedDiscovery extends DescribedApi {

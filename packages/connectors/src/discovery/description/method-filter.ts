@@ -3,7 +3,7 @@
  *
  * - A pattern that fits no method is a fault of the configuration: a method that was to be left out would be there.
  */
-import { LoadFailure } from "../../description/read-document.ts";
+import { LoadFailure } from "../../description/document-bytes.ts";
 
 /** `idsOf` gives all names by which a pattern may know a method. */
 export function chooseMethods<Method>(

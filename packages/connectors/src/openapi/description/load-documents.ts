@@ -4,13 +4,10 @@
  *
  * - What cannot be read is a problem, and what refers to it means anything. Only the first document has to be there.
  */
-import type { DocumentSource } from "../../description/messages.ts";
-import {
-  type DocumentReader,
-  type LoadedDocument,
-  LoadFailure,
-  readFirst,
-} from "../../description/read-document.ts";
+import type { DocumentLink } from "../../description/cache/other-documents.ts";
+import type { ReadingSetup } from "../../description/messages.ts";
+import { LoadFailure } from "../../description/document-bytes.ts";
+import { type DocumentReader, type LoadedDocument, readFirst } from "../../description/read-document.ts";
 import { isRecord } from "../../web/text.ts";
 
 /** Where the other documents are in the one that is made of all. */
@@ -23,15 +20,22 @@ interface Loading {
   readonly numbers: Map<string, number>;
   readonly documents: unknown[];
   readonly problems: string[];
+  /** How the documents were found, by who refers to them with which words. */
+  readonly links: Map<string, DocumentLink>;
+  readonly hashes: string[];
 }
 
-export async function loadDocument(source: DocumentSource, documentBytes: number): Promise<LoadedDocument> {
-  const { first, reader } = await readFirst(source, documentBytes);
+export async function loadDocument(setup: ReadingSetup): Promise<LoadedDocument> {
+  const { first, reader } = await readFirst(setup);
   const { root } = reader;
   const documents: unknown[] = [first];
   const problems: string[] = [];
   const numbers = new Map(root === undefined ? [] : [[root.href, 0]]);
-  await linkOthers({ reader, numbers, documents, problems }, first, root, 0);
+  const links = new Map<string, DocumentLink>();
+  const hashes: string[] = [];
+  await linkOthers({ reader, numbers, documents, problems, links, hashes }, first, root, 0);
+  // What could not be read may be there next time.
+  const others = problems.length === 0 ? { links: [...links.values()], hashes } : undefined;
   const whole =
     documents.length === 1
       ? first
@@ -39,7 +43,7 @@ export async function loadDocument(source: DocumentSource, documentBytes: number
           ...first,
           [OTHERS]: Object.fromEntries(documents.slice(1).map((other, at) => [String(at + 1), other])),
         };
-  return { document: await upgraded(withoutUnneeded(whole)), problems, hash: reader.hash() };
+  return { document: await upgraded(withoutUnneeded(whole)), problems, hash: reader.hash(), others };
 }
 
 /** Rewrites what refers to other documents, and reads these. */
@@ -54,7 +58,7 @@ async function linkOthers(
   for (const node of referring) {
     const ref = node["$ref"] as string;
     const [address = "", pointer = ""] = ref.split("#", 2);
-    const target = address === "" ? number : await numberOf(loading, address, base);
+    const target = address === "" ? number : await numberOf(loading, address, base, number);
     if (target === undefined) node["$ref"] = `#/${OTHERS}/missing`;
     else if (target !== 0) node["$ref"] = `#/${OTHERS}/${target}${pointer}`;
     else if (address !== "") node["$ref"] = `#${pointer}`;
@@ -79,24 +83,35 @@ async function numberOf(
   loading: Loading,
   address: string,
   base: URL | undefined,
+  from: number,
 ): Promise<number | undefined> {
-  const { reader, numbers, documents, problems } = loading;
+  const { reader, numbers, documents, problems, links, hashes } = loading;
+  const link = (to: number): void => {
+    const key = `${from} ${address}`;
+    if (!links.has(key)) links.set(key, { from, ref: address, to });
+  };
   const url = base === undefined ? null : URL.parse(address, base.href);
   if (url === null) {
     problems.push(`"${address}" is another document, and nothing says where it is`);
     return undefined;
   }
   const known = numbers.get(url.href);
-  if (known !== undefined) return known < 0 ? undefined : known;
+  if (known !== undefined) {
+    if (known < 0) return undefined;
+    link(known);
+    return known;
+  }
   numbers.set(url.href, -1);
   if (documents.length >= MOST_DOCUMENTS) {
     problems.push(`"${address}" is left out: there are more than ${MOST_DOCUMENTS} documents`);
     return undefined;
   }
   try {
-    const document = await reader.read(url);
+    const { document, hash } = await reader.read(url);
     const number = documents.push(document) - 1;
     numbers.set(url.href, number);
+    hashes.push(hash);
+    link(number);
     await linkOthers(loading, document, url, number);
     return number;
   } catch (error) {

@@ -1,15 +1,9 @@
 /** What the thread that reads a description of OpenAPI is told, and what it tells the host. Both sides. */
-import type { HiddenText } from "../../backend/hidden-texts.ts";
-import type { DescribedApi, DocumentSource, ToolText } from "../../description/messages.ts";
+import type { DescribedApi, ReadingSetup, ToolText } from "../../description/messages.ts";
 
-export interface ThreadSetup {
-  readonly source: DocumentSource;
-  /** All documents together. */
-  readonly documentBytes: number;
+export interface ThreadSetup extends ReadingSetup {
   /** Headers that the operator sets, in lower case: no argument can. */
   readonly ownedHeaders: readonly string[];
-  /** Texts that are not told, whatever the description says. */
-  readonly hidden: readonly HiddenText[];
 }
 
 export interface OperationText extends ToolText {

@@ -6,9 +6,10 @@ import { describe } from "./describe.ts";
 import { loadDocument } from "./load-documents.ts";
 import type { ThreadSetup } from "./messages.ts";
 
-const { source, documentBytes, ownedHeaders, hidden } = workerData as ThreadSetup;
-const words = new Words(hidden);
+const setup = workerData as ThreadSetup;
+const words = new Words(setup.hidden);
 
-await answerFrom(words, async () =>
-  describe(await loadDocument(source, documentBytes), ownedHeaders, words),
-);
+await answerFrom(setup, words, async () => {
+  const loaded = await loadDocument(setup);
+  return { described: describe(loaded, setup.ownedHeaders, words), others: loaded.others };
+});
