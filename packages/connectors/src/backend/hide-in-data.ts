@@ -67,7 +67,8 @@ class Search {
       if (steps % VALUES_PER_STEP === 0) yield;
       const value = open.pop();
       if (typeof value === "string") yield* this.#text(value);
-      else if (typeof value === "number") this.#hasNumbers ||= this.#hidden.hideNumber(String(value)) !== undefined;
+      else if (typeof value === "number")
+        this.#hasNumbers ||= this.#hidden.hideNumber(String(value)) !== undefined;
       else if (typeof value === "object" && value !== null && !seen.has(value)) {
         seen.add(value);
         if (value instanceof Bytes) {
@@ -169,6 +170,7 @@ class Copy {
 function freeName(shown: string, key: string, from: object, to: object): string {
   if (shown === key) return key;
   let name = shown;
-  for (let count = 2; Object.hasOwn(to, name) || Object.hasOwn(from, name); count++) name = `${shown} ${count}`;
+  for (let count = 2; Object.hasOwn(to, name) || Object.hasOwn(from, name); count++)
+    name = `${shown} ${count}`;
   return name;
 }

@@ -19,7 +19,7 @@ const BACKSLASH = 0x5c;
 /** Where texts and other scalars begin and end, in order: two numbers for each. */
 function valuesIn(text: string): readonly number[] {
   const values: number[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const from = at;
     if (text.charCodeAt(at) === QUOTE) {
       for (at++; at < text.length && text.charCodeAt(at) !== QUOTE; at++)
@@ -40,7 +40,13 @@ function valuesIn(text: string): readonly number[] {
 /** Digits, letters, and the signs of numbers. */
 function isOfScalar(code: number): boolean {
   const lower = code | 0x20;
-  return (code >= 0x30 && code <= 0x39) || (lower >= 0x61 && lower <= 0x7a) || code === 0x2b || code === 0x2d || code === 0x2e;
+  return (
+    (code >= 0x30 && code <= 0x39) ||
+    (lower >= 0x61 && lower <= 0x7a) ||
+    code === 0x2b ||
+    code === 0x2d ||
+    code === 0x2e
+  );
 }
 
 function isWithin(values: readonly number[], from: number, to: number): boolean {

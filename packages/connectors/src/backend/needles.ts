@@ -42,7 +42,9 @@ export function needlesOf(hidden: readonly HiddenText[]): Needles {
   return {
     inText: listOf(hidden, ({ text }) => needleTexts(text)),
     inBytes: listOf(hidden, ({ text }) => byteFormsOf(text)),
-    numbers: new Map(hidden.flatMap(({ text, name = "hidden" }) => numbersOf(text).map((one) => [one, name]))),
+    numbers: new Map(
+      hidden.flatMap(({ text, name = "hidden" }) => numbersOf(text).map((one) => [one, name])),
+    ),
   };
 }
 

@@ -134,7 +134,7 @@ class Layers {
   #search(depth: number, known: number, spans: Span[]): void {
     const { buffer, base } = this.#layers[depth] as Layer;
     for (const { text: needle, period, name } of this.#list.needles) {
-      for (let at = buffer.indexOf(needle, Math.max(0, known - needle.length + 1)); at !== -1; ) {
+      for (let at = buffer.indexOf(needle, Math.max(0, known - needle.length + 1)); at !== -1;) {
         let end = at + needle.length;
         // Occurrences that overlap are one.
         while (end < buffer.length && period < needle.length && buffer[end] === buffer[end - period]) end++;
@@ -148,7 +148,8 @@ class Layers {
   /** Where in the text a part of a layer was. */
   #origin(depth: number, from: number, to: number): readonly [from: number, to: number] {
     let [first, last] = [from, to];
-    for (let at = depth; at > 0; at--) [first, last] = originOf((this.#layers[at] as Layer).places, first, last);
+    for (let at = depth; at > 0; at--)
+      [first, last] = originOf((this.#layers[at] as Layer).places, first, last);
     return [first, last];
   }
 

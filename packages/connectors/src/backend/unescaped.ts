@@ -58,7 +58,11 @@ export function undo(text: string, limit: number, { here, there, places }: Noted
 }
 
 /** From where to where in the escaped text a part of the other one was. */
-export function originOf(places: readonly number[], from: number, to: number): readonly [from: number, to: number] {
+export function originOf(
+  places: readonly number[],
+  from: number,
+  to: number,
+): readonly [from: number, to: number] {
   return [placeOf(places, from)[0], placeOf(places, to - 1)[1]];
 }
 

@@ -311,7 +311,7 @@ describe("a command", () => {
       const broken = call(make({ output: "json", args: ["print", "{"] }));
       await expect(broken).rejects.toMatchObject({
         code: "DOWNSTREAM_PROTOCOL_ERROR",
-        message: expect.stringContaining('printed: it is not JSON') as unknown,
+        message: expect.stringContaining("printed: it is not JSON") as unknown,
       });
     }));
 

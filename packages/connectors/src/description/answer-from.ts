@@ -13,7 +13,8 @@ async function answer(words: Words, read: () => Promise<DescribedApi>): Promise<
   try {
     return { kind: "described", described: await read() };
   } catch (error) {
-    if (error instanceof LoadFailure) return { kind: "failed", code: error.code, message: words.told(error.message) };
+    if (error instanceof LoadFailure)
+      return { kind: "failed", code: error.code, message: words.told(error.message) };
     const message =
       error instanceof RangeError ? "its description is nested too deeply" : "its description cannot be used";
     return { kind: "failed", code: "CONFIG_INVALID", message };

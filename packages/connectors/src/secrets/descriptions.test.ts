@@ -42,7 +42,7 @@ function expectNoPart(value: unknown): void {
 async function toldBy(connector: Connector): Promise<unknown> {
   await using own = connector;
   const tools = await own.tools({ signal: nobody });
-  return tools.map((tool) => ({ ...tool }));
+  return tools.map((tool) => Object.assign({}, tool));
 }
 
 async function refusalOf(connector: Connector): Promise<unknown> {
@@ -57,7 +57,14 @@ const long = (most: number): string => `${"x".repeat(most - 12)}${SECRET}`;
 
 describe("a description that repeats a secret", () => {
   test("of OpenAPI shows no part of it, in no text, name or problem", async () => {
-    const parameters = [{ name: "a", in: "query", description: long(20_000), schema: { $ref: `#/x/${"y".repeat(90)}${SECRET}` } }];
+    const parameters = [
+      {
+        name: "a",
+        in: "query",
+        description: long(20_000),
+        schema: { $ref: `#/x/${"y".repeat(90)}${SECRET}` },
+      },
+    ];
     const connector = openapi({
       id: "shop",
       card,
@@ -117,7 +124,13 @@ describe("a description that repeats a secret", () => {
       }
       enum E { "${long(4000 - 3)}" A }
     `;
-    const connector = graphql({ id: "shop", card, headers, endpoint: "https://shop.example", schema: { sdl } });
+    const connector = graphql({
+      id: "shop",
+      card,
+      headers,
+      endpoint: "https://shop.example",
+      schema: { sdl },
+    });
     expectNoPart(await toldBy(connector));
   });
 
@@ -162,7 +175,12 @@ describe("a text that does not parse", () => {
       const error: unknown = await connector.callTool("get", {}, request).catch((thrown: unknown) => thrown);
       const { message, stack, cause } = error as Error;
       expect(message).toMatch(/JSON/u);
-      expectNoPart({ message, stack, cause: String(cause), inner: String((cause as Error | undefined)?.cause) });
+      expectNoPart({
+        message,
+        stack,
+        cause: String(cause),
+        inner: String((cause as Error | undefined)?.cause),
+      });
     }
   });
 });

@@ -55,7 +55,10 @@ describe("the cause of an error", () => {
     ["deep in its data", more({ data: nested(9, SECRET) })],
     ["deeper than anybody looks", more({ data: nested(50, SECRET) })],
     ["behind many items", more({ data: [...Array.from({ length: 150 }, () => 1), SECRET] })],
-    ["behind more items than anybody looks at", more({ data: [...Array.from({ length: 9000 }, () => 1), SECRET] })],
+    [
+      "behind more items than anybody looks at",
+      more({ data: [...Array.from({ length: 9000 }, () => 1), SECRET] }),
+    ],
     ["behind many characters", more({ data: `${"x".repeat(20_050)}${SECRET}` })],
     ["behind more characters than anybody looks at", more({ data: `${"x".repeat(90_000)}${SECRET}` })],
     ["where what is shown ends", more({ data: `${"x".repeat(32_600)}${SECRET.repeat(100)}` })],
@@ -65,7 +68,10 @@ describe("the cause of an error", () => {
     ["in one of several errors", new AggregateError([new Error(SECRET)], "all failed")],
     ["in a map", more({ map: new Map([[SECRET, SECRET]]) })],
     ["in bytes", more({ bytes: Buffer.from(SECRET) })],
-    ["in what only shows when it is read", more({ box: Object.defineProperty({}, "a", { get: () => SECRET }) })],
+    [
+      "in what only shows when it is read",
+      more({ box: Object.defineProperty({}, "a", { get: () => SECRET }) }),
+    ],
     ["in a hidden property", Object.defineProperty(new Error("It broke"), "a", { value: SECRET })],
   ])("has no secret %s", async (_, cause) => {
     const shown = await causeOf(cause);

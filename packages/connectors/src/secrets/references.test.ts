@@ -121,7 +121,9 @@ describe("a reference", () => {
     expect(() => resolved(text)).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
-        message: expect.stringContaining(`"shop": headers.a ${why.startsWith("has") ? "" : "has a reference"}`) as unknown,
+        message: expect.stringContaining(
+          `"shop": headers.a ${why.startsWith("has") ? "" : "has a reference"}`,
+        ) as unknown,
       }),
     );
     expect(() => resolved(text)).toThrow(why);
@@ -315,7 +317,9 @@ describe("secrets of a configuration", () => {
     }));
 
   test("in the path of the check are hidden, and all of it is sent", async () => {
-    await using backend = await startWebBackend(({ url }, response) => response.writeHead(500).end(`no ${url}`));
+    await using backend = await startWebBackend(({ url }, response) =>
+      response.writeHead(500).end(`no ${url}`),
+    );
     await using connector = shop({ baseUrl: backend.origin, checkPath: "/up?a=1?2&token=plain-in-the-path" });
     const error: unknown = await connector.check({ signal: nobody }).catch((thrown: unknown) => thrown);
     expect(backend.received[0]?.url).toBe("/up?a=1?2&token=plain-in-the-path");
@@ -342,10 +346,14 @@ describe("secrets of a configuration", () => {
           name: "get",
           method: "GET",
           path: "/",
-          query: Object.fromEntries(["KEY", "key[0]", "tenant", "fine"].map((name) => [name, `{${name.replace("[0]", "0")}}`])),
+          query: Object.fromEntries(
+            ["KEY", "key[0]", "tenant", "fine"].map((name) => [name, `{${name.replace("[0]", "0")}}`]),
+          ),
           input: {
             type: "object",
-            properties: Object.fromEntries(["KEY", "key0", "tenant", "fine"].map((name) => [name, { type: "string" }])),
+            properties: Object.fromEntries(
+              ["KEY", "key0", "tenant", "fine"].map((name) => [name, { type: "string" }]),
+            ),
           },
         },
       ],

@@ -22,8 +22,7 @@ export class ReferenceWrong extends Error {
 
 const WHOLE = /^\$(env|file|vault):(.*)$/su;
 /** In braces, with a kind; with a kind, and something wrong; in braces, without a kind. */
-const MARKED =
-  /(\$+)(?:\{(env|file|vault):([^{}]*)\}|(\{?)(?:env|file|vault):|\{[A-Za-z_]\w*\})/giu;
+const MARKED = /(\$+)(?:\{(env|file|vault):([^{}]*)\}|(\{?)(?:env|file|vault):|\{[A-Za-z_]\w*\})/giu;
 const KINDS: ReadonlySet<string> = new Set(["env", "file", "vault"]);
 
 /** Whether the text has references, signs that keep it from having some, or what is refused. */

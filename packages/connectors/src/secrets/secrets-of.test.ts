@@ -71,15 +71,29 @@ describe("the secrets of", () => {
   ])("arguments: %s", (_, args, secret) => expect(secretsOfArguments(args)).toContain(secret));
 
   test("arguments are no other arguments", () => {
-    const args = ["--max-tokens=100000", "-H", "Accept: text/html", "--user-agent=a:bcdef", "https://shop.example/?q=words", "key"];
+    const args = [
+      "--max-tokens=100000",
+      "-H",
+      "Accept: text/html",
+      "--user-agent=a:bcdef",
+      "https://shop.example/?q=words",
+      "key",
+    ];
     expect(secretsOfArguments(args).filter((one) => one !== "")).toEqual([]);
   });
 
   test("a plain URL are what its names say, and of one that is a secret all", () => {
-    const url = "https://shop.example/short/a-long-part-of-the-path?page=second-page&api_key=secret-1&a-name-that-is-a-secret=#hash-1";
+    const url =
+      "https://shop.example/short/a-long-part-of-the-path?page=second-page&api_key=secret-1&a-name-that-is-a-secret=#hash-1";
     expect(secretsOfUrl(url, false).filter((one) => one !== "")).toEqual(["secret-1"]);
     expect(secretsOfUrl(url, true)).toEqual(
-      expect.arrayContaining(["second-page", "secret-1", "a-long-part-of-the-path", "a-name-that-is-a-secret", "hash-1"]),
+      expect.arrayContaining([
+        "second-page",
+        "secret-1",
+        "a-long-part-of-the-path",
+        "a-name-that-is-a-secret",
+        "hash-1",
+      ]),
     );
     expect(secretsOfUrl(url, true)).not.toContain("short");
   });

@@ -4,7 +4,16 @@
  * - A name is read by its words: `API_KEY` and `x-auth-token` are those of secrets, `GIT_AUTHOR_NAME` and `MAX_TOKENS` are not.
  */
 
-const SECRET_WORDS: ReadonlySet<string> = new Set(["auth", "authorization", "pass", "pat", "pwd", "pw", "sig", "private"]);
+const SECRET_WORDS: ReadonlySet<string> = new Set([
+  "auth",
+  "authorization",
+  "pass",
+  "pat",
+  "pwd",
+  "pw",
+  "sig",
+  "private",
+]);
 /** Also as the end of a word: `PGPASSWORD`, `clientsecret`. */
 const SECRET_ENDING =
   /(?:apikey|accesskey|authkey|secretkey|privatekey|bearer|cookie|credentials?|passphrase|passwords?|passwd|secrets?|session|signature|token)$|^key$|^.+pass$/u;
@@ -69,7 +78,11 @@ export function secretsOfParameters(parameters: unknown): readonly string[] {
 /** Of a text with a query. */
 export function secretsOfQuery(text: string): readonly string[] {
   const at = text.indexOf("?");
-  return at === -1 ? [] : [...new URLSearchParams(text.slice(at + 1))].flatMap(([name, value]) => (isSecretKey(name) ? [value] : []));
+  return at === -1
+    ? []
+    : [...new URLSearchParams(text.slice(at + 1))].flatMap(([name, value]) =>
+        isSecretKey(name) ? [value] : [],
+      );
 }
 
 /**

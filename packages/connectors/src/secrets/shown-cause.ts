@@ -108,7 +108,8 @@ class Look {
     if (depth > DEEPEST) return this.#left("[more]");
     if (Array.isArray(value)) return yield* this.#array(value as unknown[], depth);
     const isError = value instanceof Error;
-    if (!isError && !isPlain(value)) return this.#left(`[${Object.prototype.toString.call(value).slice(8, -1)}]`);
+    if (!isError && !isPlain(value))
+      return this.#left(`[${Object.prototype.toString.call(value).slice(8, -1)}]`);
     const copy: Record<string, unknown> = {};
     this.#copies.set(value, copy);
     const own = Reflect.ownKeys(value);
@@ -120,7 +121,12 @@ class Look {
       }
       const name = yield* this.#text(String(key));
       const part = yield* this.at(this.#read(value, key), depth + 1);
-      Object.defineProperty(copy, name, { value: part, enumerable: true, configurable: true, writable: true });
+      Object.defineProperty(copy, name, {
+        value: part,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
     }
     return copy;
   }

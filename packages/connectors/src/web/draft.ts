@@ -84,5 +84,7 @@ export function setHeader(draft: Draft, name: string, value: string): void {
 /** A path as an operator writes it, and what is behind its first question mark. */
 export function partsOfPath(text: string): { readonly path: string; readonly search: string | undefined } {
   const at = text.indexOf("?");
-  return at === -1 ? { path: text, search: undefined } : { path: text.slice(0, at), search: text.slice(at + 1) };
+  return at === -1
+    ? { path: text, search: undefined }
+    : { path: text.slice(0, at), search: text.slice(at + 1) };
 }

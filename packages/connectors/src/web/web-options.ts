@@ -105,7 +105,8 @@ export function webSecrets(
 /** A variable that is not set makes a credential that is none. */
 function refuseUnwritten(id: string, credential: Credential, place: string): void {
   const fields = FIELDS[(credential as Partial<Credential> | undefined)?.type ?? ""];
-  if (fields === undefined) throw misconfigured(id, `${place} is no credential, its type may be bearer, basic or apiKey`);
+  if (fields === undefined)
+    throw misconfigured(id, `${place} is no credential, its type may be bearer, basic or apiKey`);
   const values = credential as unknown as Readonly<Record<string, unknown>>;
   const unwritten = fields.find((field) => typeof values[field] !== "string");
   if (unwritten !== undefined) throw misconfigured(id, `${place}.${unwritten} is no text, it has to be one`);

@@ -35,9 +35,14 @@ const MOST_NAMES = 30;
 const OPENING: ReadonlySet<string> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
 const CLOSING: ReadonlySet<string> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
-export function checkDocument({ schema, words }: Omit<ReadSchema, "hash">, question: CheckQuestion): CheckAnswer {
+export function checkDocument(
+  { schema, words }: Omit<ReadSchema, "hash">,
+  question: CheckQuestion,
+): CheckAnswer {
   const answer = answerTo(schema, question);
-  return answer.kind === "sound" ? answer : { kind: "unsound", problems: answer.problems.map((one) => told(one, words)) };
+  return answer.kind === "sound"
+    ? answer
+    : { kind: "unsound", problems: answer.problems.map((one) => told(one, words)) };
 }
 
 /** What is hidden is taken out of the whole, before it is cut. */

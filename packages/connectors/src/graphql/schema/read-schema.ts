@@ -41,7 +41,9 @@ export function readSchema({ bytes, hidden }: SchemaSetup): ReadSchema {
   const words = new Words(hidden);
   // Also takes away a byte order mark.
   const text = new TextDecoder().decode(bytes);
-  const schema = /^\s*\{/u.test(text.slice(0, 1000)) ? fromIntrospection(text, words) : fromLanguage(text, words);
+  const schema = /^\s*\{/u.test(text.slice(0, 1000))
+    ? fromIntrospection(text, words)
+    : fromLanguage(text, words);
   if (schema.getQueryType() == null) throw new SchemaUnusable("its schema has no type for queries");
   return { schema, words, hash: createHash("sha256").update(bytes).digest("hex") };
 }

@@ -152,11 +152,7 @@ function freeName(wanted: string, place: string, taken: ReadonlyMap<string, unkn
   return name;
 }
 
-function inputOf(
-  schemas: Schemas,
-  properties: ReadonlyMap<string, Property>,
-  words: Words,
-): SchemaWithParts {
+function inputOf(schemas: Schemas, properties: ReadonlyMap<string, Property>, words: Words): SchemaWithParts {
   const parts = new Set<number>();
   const entries = [...properties].map(([name, { schema, description }]) => {
     const read = schemas.read(schema);
@@ -204,9 +200,7 @@ function operationText(
 }
 
 function textOf(value: unknown, words: Words): string | undefined {
-  return typeof value === "string" && value.trim() !== ""
-    ? words.cut(value.trim(), LONGEST_TEXT)
-    : undefined;
+  return typeof value === "string" && value.trim() !== "" ? words.cut(value.trim(), LONGEST_TEXT) : undefined;
 }
 
 function serversOf(servers: unknown): readonly Server[] {

@@ -9,6 +9,4 @@ import type { ThreadSetup } from "./messages.ts";
 const { source, documentBytes, ownedHeaders, hidden } = workerData as ThreadSetup;
 const words = new Words(hidden);
 
-await answerFrom(words, async () =>
-  describe(await loadDocument(source, documentBytes), ownedHeaders, words),
-);
+await answerFrom(words, async () => describe(await loadDocument(source, documentBytes), ownedHeaders, words));

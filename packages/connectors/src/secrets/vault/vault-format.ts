@@ -97,8 +97,7 @@ function assertWhole(bytes: Buffer): void {
       `Cannot open the vault: its format is ${version}, this version of Codecell reads ${VERSION}`,
     );
   const sum = createHash("sha256").update(bytes.subarray(0, -SUM_BYTES)).digest();
-  if (bytes.length < least || !sum.equals(bytes.subarray(-SUM_BYTES)))
-    throw damaged();
+  if (bytes.length < least || !sum.equals(bytes.subarray(-SUM_BYTES))) throw damaged();
 }
 
 function damaged(): VaultError {

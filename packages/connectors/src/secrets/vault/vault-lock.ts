@@ -87,7 +87,8 @@ function removeLeft(file: string): void {
     if (!name.startsWith(prefix) || !LEFT.test(name.slice(prefix.length))) continue;
     const path = join(dirname(file), name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats?.isFile() === true && Date.now() - stats.mtimeMs > LONGEST_WRITE_MS) rmSync(path, { force: true });
+    if (stats?.isFile() === true && Date.now() - stats.mtimeMs > LONGEST_WRITE_MS)
+      rmSync(path, { force: true });
   }
 }
 
