@@ -49,7 +49,7 @@ describe("what a program prints", () => {
     const secret = "12345678901234567890";
     expect(await printed(`{"a": ${secret}, "b": 1${secret}, "c": [${secret}]}`, "json", secret)).toEqual({
       a: "[KEY]",
-      b: 112_345_678_901_234_567_890,
+      b: Number(`1${secret}`),
       c: ["[KEY]"],
     });
     expect(await printed(String.raw`{"a": "\nsecret", "b": "\\nsecret"}`, "json", "nsecret")).toEqual({

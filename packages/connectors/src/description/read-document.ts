@@ -101,6 +101,8 @@ async function parseText(text: string): Promise<unknown> {
 function placeOf(error: unknown): string {
   const places: unknown = error instanceof Error && "linePos" in error ? error.linePos : undefined;
   const [at] = (Array.isArray(places) ? places : []) as readonly { line?: unknown; col?: unknown }[];
-  const isKnown = typeof at?.line === "number" && typeof at.col === "number";
-  return isKnown ? ` at line ${at.line}, column ${at.col}` : positionOf(error);
+  const { line, col } = at ?? {};
+  return typeof line === "number" && typeof col === "number"
+    ? ` at line ${line}, column ${col}`
+    : positionOf(error);
 }

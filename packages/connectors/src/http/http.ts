@@ -97,14 +97,13 @@ export function http(options: HttpOptions): Connector {
 function plainSecrets(options: HttpOptions): PlainSecrets {
   const { credentials = [], baseUrl, actions } = options;
   const { certain, likely = [] } = webSecrets(options, credentials, baseUrl);
-  const ofActions = (Array.isArray(actions) ? (actions as Partial<HttpAction>[]) : []).flatMap(
-    ({ path, query, headers, body }) => [
-      ...(typeof path === "string" ? secretsOfQuery(path) : []),
-      ...secretsOfParameters(query),
-      ...secretsOfHeaders(headers),
-      ...(typeof body === "object" && "form" in body ? secretsOfParameters(body.form) : []),
-    ],
-  );
+  const ofActions: string[] = [];
+  for (const action of Array.isArray(actions) ? (actions as Partial<HttpAction>[]) : []) {
+    const { path, query, headers, body } = action;
+    if (typeof path === "string") ofActions.push(...secretsOfQuery(path));
+    ofActions.push(...secretsOfParameters(query), ...secretsOfHeaders(headers));
+    if (typeof body === "object" && "form" in body) ofActions.push(...secretsOfParameters(body.form));
+  }
   // Placeholders are no secrets.
   return { certain: [...certain, ...ofActions.filter((text) => placeholdersOf(text).length === 0)], likely };
 }

@@ -42,7 +42,7 @@ function expectNoPart(value: unknown): void {
 async function toldBy(connector: Connector): Promise<unknown> {
   await using own = connector;
   const tools = await own.tools({ signal: nobody });
-  return tools.map((tool) => ({ ...tool }));
+  return tools.map((tool) => Object.assign({}, tool));
 }
 
 async function refusalOf(connector: Connector): Promise<unknown> {

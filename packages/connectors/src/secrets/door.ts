@@ -63,7 +63,7 @@ function asSent(given: readonly unknown[]): HiddenText[] {
       typeof one === "string" ? { text: one } : typeof one === "object" ? one : null;
     if (typeof hidden?.text !== "string") return [];
     const { text } = hidden;
-    return [...new Set([text, text.trim()])].map((each) => ({ ...hidden, text: each }));
+    return [...new Set([text, text.trim()])].map((each) => Object.assign({}, hidden, { text: each }));
   });
 }
 

@@ -85,6 +85,18 @@ describe("the cause of an error", () => {
     if ("code" in cause) expect(shown).toMatchObject({ code: "E_BROKEN" });
   });
 
+  test("is the same if the error is thrown again", async () => {
+    const error = new ConnectorError("shop", "SERVER_UNAVAILABLE", "It ended", { cause: new Error(SECRET) });
+    const connector = guarded(() => {
+      throw error;
+    });
+    const call = (): Promise<unknown> =>
+      connector.callTool("x", {}, requestOf()).catch((thrown: unknown) => thrown);
+    const first = await call();
+    expect(first).not.toBe(error);
+    expect(await call()).toBe(first);
+  });
+
   test("is itself if nothing is hidden in it, and if its caller gave it", async () => {
     const round: Record<string, unknown> = { list: [1, null, { a: undefined }] };
     round["self"] = round;
