@@ -193,7 +193,9 @@ describe("the root object", () => {
   });
 
   test("is refused under names that a program could not use", () => {
-    expect(() => createHandles([many], { polcy: { deny: ["*"] } } as never)).toThrow('no such option "polcy"');
+    expect(() => createHandles([many], { polcy: { deny: ["*"] } } as never)).toThrow(
+      'no such option "polcy"',
+    );
     for (const root of ["", "a b", "tools", "ALL_TOOLS", "URL", "await", "9a", "x".repeat(100)])
       expect(() => createHandles([many], { root })).toThrow(TypeError);
     expect(() => createHandles([many, many])).toThrow('two connectors have the id "many"');
@@ -206,10 +208,15 @@ describe("the root object", () => {
 });
 
 describe("a backend that describes some of its tools badly", () => {
-  const wide = { type: "object", properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, {}])) };
+  const wide = {
+    type: "object",
+    properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, {}])),
+  };
   const odd: Record<string, unknown> = { list: [], nothing: null, text: "object", wide };
   const tools = [
-    ...Object.entries(odd).map(([name, inputSchema]) => ({ name, description: "Odd", inputSchema }) as BackendTool),
+    ...Object.entries(odd).map(
+      ([name, inputSchema]) => ({ name, description: "Odd", inputSchema }) as BackendTool,
+    ),
     { name: "out", description: "Odd", outputSchema: 5 } as unknown as BackendTool,
     { name: "sound", description: "Sound", inputSchema: { type: "object" } },
     { name: "x".repeat(1000) },
@@ -223,16 +230,28 @@ describe("a backend that describes some of its tools badly", () => {
         said.push([called.error.code, called.error.message === described.error.message, called.error.message]);
       }
       return { names: (await h.tools()).items.map(({ name }) => name), found: (await h.searchTools("odd")).items.length, data: (await h.callTool("sound", {})).data, said }`;
-    const value = (await valueOf([fakeConnector("strange", tools)], source)) as { said: [string, boolean, string][] };
-    expect(value).toMatchObject({ names: [...Object.keys(odd), "out", "sound"], found: 5, data: "called sound" });
-    for (const [code, isSame] of value.said) expect([code, isSame]).toEqual(["DOWNSTREAM_PROTOCOL_ERROR", true]);
+    const value = (await valueOf([fakeConnector("strange", tools)], source)) as {
+      said: [string, boolean, string][];
+    };
+    expect(value).toMatchObject({
+      names: [...Object.keys(odd), "out", "sound"],
+      found: 5,
+      data: "called sound",
+    });
+    for (const [code, isSame] of value.said)
+      expect([code, isSame]).toEqual(["DOWNSTREAM_PROTOCOL_ERROR", true]);
     const [, , , [, , ofWide] = [], [, , ofOut] = []] = value.said;
-    expect(ofWide).toBe(`Cannot use tool "wide" of "strange": its inputSchema has more than 10000 parts, tell its operator`);
+    expect(ofWide).toBe(
+      `Cannot use tool "wide" of "strange": its inputSchema has more than 10000 parts, tell its operator`,
+    );
     expect(ofOut).toContain("its outputSchema is no JSON Schema");
   });
 
   test("may have long texts, of which the beginning is searched", async () => {
-    const resources = ["a", "b"].map((uri) => ({ uri, description: `${uri === "a" ? "needle" : ""}${" ".repeat(50_000)}needle` }));
+    const resources = ["a", "b"].map((uri) => ({
+      uri,
+      description: `${uri === "a" ? "needle" : ""}${" ".repeat(50_000)}needle`,
+    }));
     const context = { resources: async () => resources } as unknown as Context;
     const source = `return (await connectors.strange.searchResources("NEEDLE")).items.map(({ uri }) => uri)`;
     expect(await valueOf([fakeConnector("strange", [], { context })], source)).toEqual(["a"]);
