@@ -13,7 +13,11 @@ const execute = async (input: unknown): Promise<string> => {
   executed.push(input);
   return "done";
 };
-const CITY = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
+const CITY = {
+  type: "object" as const,
+  properties: { city: { type: "string" as const } },
+  required: ["city"],
+};
 
 afterEach(() => {
   executed.length = 0;

@@ -96,7 +96,8 @@ describe("a description from the cache", () => {
     const setup = {
       source: { kind: "file", path: file },
       documentBytes: 50_000_000,
-      ownedHeaders: [], hidden: [],
+      ownedHeaders: [],
+      hidden: [],
     } as const;
     const reading = { connector: "api", kind: "openapi", script, setup, form: DESCRIBED_FORM, cache };
     const [first, second] = [await readDescription(reading, nobody), await readDescription(reading, nobody)];
