@@ -10,7 +10,7 @@ function title(text: string): void {
   console.log(`\n── ${text} ${"─".repeat(Math.max(0, 72 - text.length))}\n`);
 }
 
-await using api = await startSalesApi();
+const api = await startSalesApi();
 const backends = openBackends(api.origin);
 
 title("Which backends are ready");
@@ -60,4 +60,5 @@ deepStrictEqual(done.status === "completed" ? done.value : done, {
 
 await host[Symbol.asyncDispose]();
 for (const backend of backends) await backend[Symbol.asyncDispose]();
+await api[Symbol.asyncDispose]();
 console.log("\nAll as expected.");

@@ -137,7 +137,7 @@ export class InputGenerator {
   }
 
   #pick<T>(from: readonly T[]): T {
-    return from[this.#below(from.length)];
+    return from[this.#below(from.length)] as T;
   }
 
   #below(end: number): number {

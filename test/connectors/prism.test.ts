@@ -18,6 +18,8 @@ interface Api {
   readonly name: string;
   readonly file: string;
   readonly operations: number;
+  /** One operation in so many is called, unless PRISM_ALL is set. One in one if absent. */
+  readonly oneIn?: number;
   /** Operations whose requests are right, and are refused all the same: why. One that is not refused any more fails. */
   readonly wronglyRefused?: Readonly<Record<string, string>>;
 }
@@ -25,7 +27,13 @@ interface Api {
 const { resolve } = createRequire(import.meta.url);
 const EXAMPLES = path.dirname(resolve("@readme/oas-examples/package.json"));
 const APIS: readonly Api[] = [
-  { name: "GitHub (3.0)", file: resolve("@octokit/openapi/generated/api.github.com.json"), operations: 1222 },
+  {
+    name: "GitHub (3.0)",
+    file: resolve("@octokit/openapi/generated/api.github.com.json"),
+    operations: 1222,
+    // A minute for all of them, on a machine that does nothing else.
+    oneIn: 4,
+  },
   { name: "Netlify (Swagger 2)", file: resolve("@netlify/open-api/dist/swagger.json"), operations: 181 },
   { name: "Star Trek (3.0)", file: path.join(EXAMPLES, "3.0/json/star-trek.json"), operations: 120 },
   {
@@ -121,8 +129,9 @@ function refusalIn(error: unknown): string | undefined {
   return `${code}: ${message} ${text}`;
 }
 
-describe.each(APIS)("the API of $name", ({ file, operations, wronglyRefused = {} }) => {
-  test(
+describe.each(APIS)("the API of $name", ({ file, operations, oneIn = 1, wronglyRefused = {} }) => {
+  // Prism does not run on an older one.
+  test.skipIf(Number.parseInt(process.versions.node, 10) < 24)(
     "takes what all its tools send",
     async () => {
       const [credentials, prism] = await Promise.all([credentialsFor(file), startPrism(file)]);
@@ -135,7 +144,8 @@ describe.each(APIS)("the API of $name", ({ file, operations, wronglyRefused = {}
       });
       const tools = await connector.tools({ signal: nobody });
       const refused: Record<string, string> = {};
-      const left = tools.values();
+      const isCalled = (at: number): boolean => at % oneIn === 0 || process.env["PRISM_ALL"] !== undefined;
+      const left = tools.filter((_, at) => isCalled(at)).values();
       const callAll = async (): Promise<void> => {
         for (const tool of left) {
           const input = inputFor(tool);

@@ -8,7 +8,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { type CallContext, createHost, type FailureCode, type RunResult, type ToolSet } from "codecell";
 import { effort, TIMES } from "./effort.ts";
 
-vi.setConfig({ testTimeout: 60_000 * TIMES });
+vi.setConfig({ testTimeout: 300_000 * TIMES });
 
 const host = createHost({ workers: 1 });
 afterAll(() => host[Symbol.asyncDispose]());
