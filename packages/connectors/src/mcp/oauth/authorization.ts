@@ -38,6 +38,22 @@ export interface Wanted {
   readonly isMore: boolean;
 }
 
+/** What an authorization has from whoever wants it. */
+export interface Attempt {
+  /** Nobody waits for it any more: no person has to answer. Tokens that are on their way are taken all the same. */
+  readonly waited: AbortSignal;
+  /** The connector has ended, and with it all that is under way. */
+  readonly end: AbortSignal;
+  /** The refresh token is over. Gives what another process got in the meantime. */
+  readonly spent: () => Promise<Login | undefined>;
+  /** Throws where no person may be asked now. */
+  readonly mayAsk: () => void;
+  /** A person is asked from now on. */
+  readonly asked: () => void;
+  /** The authorization server may not know the client any more. */
+  readonly clientLost: () => void;
+}
+
 export interface AuthorizationOptions {
   readonly id: string;
   readonly server: URL;
@@ -69,9 +85,9 @@ export class Authorization {
   }
 
   /** `known` is what an earlier authorization gave. */
-  async get(known: Login | undefined, wanted: Wanted, signal: AbortSignal): Promise<Login> {
+  async get(known: Login | undefined, wanted: Wanted, attempt: Attempt): Promise<Login> {
     const { settings, refusals } = this.#options;
-    const found = await this.#find(wanted, signal);
+    const found = await this.#find(wanted, attempt.end);
     const own = known !== undefined && isSameIssuer(known.issuer, found.issuer) ? known : undefined;
     if (settings.grant === "client_credentials") {
       const tokens = await this.#ofClient(found);
@@ -82,11 +98,18 @@ export class Authorization {
     if (client !== undefined && refresh !== undefined && !wanted.isMore) {
       const tokens = await this.#refreshed(found, client, refresh);
       if (tokens === "unknown client") client = settings.client;
-      else if (tokens !== "refused")
-        return { ...own, issuer: found.issuer, tokens: { ...scopeIn(own?.tokens), ...tokens } };
+      else if (tokens === "refused") {
+        const other = await attempt.spent();
+        if (other !== undefined) return other;
+      } else return { ...own, issuer: found.issuer, tokens: { ...scopeIn(own?.tokens), ...tokens } };
     }
     if (settings.login === undefined) throw refusals.nobody();
-    return this.#loggedIn(found, client, signal);
+    attempt.mayAsk();
+    attempt.waited.throwIfAborted();
+    const { redirectUrl } = settings.login;
+    // A client is sent back only to where it registered itself for.
+    if (settings.client === undefined && (own?.redirectUrl ?? redirectUrl) !== redirectUrl) client = undefined;
+    return this.#loggedIn(found, client, attempt);
   }
 
   async #find({ resourceMetadataUrl, scope }: Wanted, signal: AbortSignal): Promise<Found> {
@@ -162,7 +185,7 @@ export class Authorization {
     }
   }
 
-  async #loggedIn(found: Found, known: Client | undefined, signal: AbortSignal): Promise<Login> {
+  async #loggedIn(found: Found, known: Client | undefined, attempt: Attempt): Promise<Login> {
     const { settings, refusals } = this.#options;
     const { issuer, url, metadata, resource, scope, fetchFn } = found;
     if (settings.login === undefined) throw refusals.nobody();
@@ -179,7 +202,7 @@ export class Authorization {
       throw refusals.from(error, "asked how to log in");
     });
     this.#checkPlace(authorizationUrl.href);
-    const answer = await this.#person(authorizationUrl, signal);
+    const answer = await this.#person(authorizationUrl, attempt);
     const { code, iss } = this.#codeIn(answer, { state, redirectUrl, metadata });
     const what = "asked for the tokens of the login";
     const tokens = await this.#tokens(
@@ -195,12 +218,13 @@ export class Authorization {
         }),
       what,
     ).catch((error: unknown) => {
+      if (error instanceof OAuthError && isOfClient(error.code)) attempt.clientLost();
       throw refusals.from(error, what);
     });
     const granted = tokens.scope ?? scope;
     return {
       issuer,
-      ...(settings.client === undefined && { client }),
+      ...(settings.client === undefined && { client, redirectUrl }),
       tokens: { ...tokens, ...(granted !== undefined && { scope: granted }) },
     };
   }
@@ -240,21 +264,34 @@ export class Authorization {
   }
 
   /** The URL to which the browser was sent back, or the code. */
-  async #person(url: URL, signal: AbortSignal): Promise<string> {
+  async #person(url: URL, { waited, end, asked, clientLost }: Attempt): Promise<string> {
     const { id, settings, refusals, pauses } = this.#options;
     const { login, authorizeTimeoutMs } = settings;
     if (login === undefined) throw refusals.nobody();
+    const signal = AbortSignal.any([waited, end]);
+    signal.throwIfAborted();
+    asked();
     const bound = { connector: id, what: `the login to "${id}"`, timeoutMs: authorizeTimeoutMs, signal };
     try {
       return await pauses.during(() =>
-        bounded({ ...bound, lateCode: "AUTH_REQUIRED" }, async (told) =>
-          String(await login.onAuthorize({ connector: id, url, signal: told })),
-        ),
+        bounded({ ...bound, lateCode: "AUTH_REQUIRED" }, async (told) => {
+          try {
+            return String(await login.onAuthorize({ connector: id, url, signal: told }));
+          } catch (error) {
+            throw new HostError("The host's login failed", { cause: error });
+          }
+        }),
       );
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ConnectorError))
-        throw refusals.of("AUTH_REQUIRED", `Nobody logged in to "${id}": the host's login failed`, error);
+      // It may have shown the person that it knows no such client, and sent the browser nowhere.
+      clientLost();
+      if (error instanceof HostError)
+        throw refusals.of(
+          "AUTH_REQUIRED",
+          `Nobody logged in to "${id}": the host's login failed`,
+          error.cause,
+        );
       throw refusals.of("AUTH_REQUIRED", `Nobody logged in to "${id}" within ${authorizeTimeoutMs} ms`);
     }
   }
@@ -331,6 +368,9 @@ export class Authorization {
     throw refusals.place("it leads to a place that is not encrypted, or that only this machine has");
   }
 }
+
+/** What the host threw, whatever it was. */
+class HostError extends Error {}
 
 /** The refresh token is over. */
 const INVALID_GRANT: string = OAuthErrorCode.InvalidGrant;
