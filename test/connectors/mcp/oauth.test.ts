@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import {
   type Connector,
-  type ConnectorError,
+  ConnectorError,
   type McpOAuthOptions,
   mcp,
   openVault,
@@ -377,6 +377,34 @@ describe("an answer to a login", () => {
     expect(await count(connector)).toBe("call 1");
   });
 
+  test.each<[what: string, answer: unknown, why: string]>([
+    ["nothing", undefined, "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    ["an object", {}, "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    ["an empty text", "", "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    [
+      "a URL of elsewhere",
+      "https://user:password@elsewhere.example/?session=secret",
+      "the browser was sent to another place than oauth.redirectUrl",
+    ],
+    ["a URL without an answer", REDIRECT_URL, "the answer is one to another login"],
+    ["a URL that is none", "http://", "the browser was sent to another place than oauth.redirectUrl"],
+  ])("that is %s is sent to nobody", async (_, answer, why) => {
+    const world = await openWorld();
+    world.metadata = (metadata) => ({
+      ...metadata,
+      authorization_response_iss_parameter_supported: undefined,
+    });
+    const connector = connect(world, {
+      redirectUrl: REDIRECT_URL,
+      onAuthorize: () => Promise.resolve(answer as string),
+    });
+    expect(await errorOf(count(connector))).toMatchObject({
+      code: "AUTH_FAILED",
+      message: `Cannot log in to "guarded": ${why}`,
+    });
+    expect(world.of("/token")).toEqual([]);
+  });
+
   test("may come to a program, and to no other", async () => {
     const world = await openWorld();
     const redirectUrl = "myapp://back/here";
@@ -390,11 +418,14 @@ describe("an answer to a login", () => {
     }
   });
 
-  test("that the host could not get is no secret of the host's", async () => {
+  test.each([
+    new Error("no browser in /home/ann"),
+    new ConnectorError("other", "TOOL_CALL_TIMEOUT", "no browser"),
+  ])("that the host could not get is no secret of the host's: %s", async (failure) => {
     const world = await openWorld();
     const connector = connect(world, {
       redirectUrl: REDIRECT_URL,
-      onAuthorize: () => Promise.reject(new Error("no browser in /home/ann")),
+      onAuthorize: () => Promise.reject(failure),
     });
     const error = await errorOf(count(connector));
     expect(error.message).toBe('Nobody logged in to "guarded": the host\'s login failed');
@@ -871,7 +902,74 @@ describe("a server cannot lead credentials away [handles:41]", () => {
   });
 });
 
+describe("a server that does not say where to log in", () => {
+  /** As servers did before they described their logins. */
+  function openAlone(world: OAuthWorld): void {
+    world.isAlone = true;
+    world.challenge = () => "Bearer";
+  }
+
+  test("is its own authorization server, and the tokens are for it alone", async () => {
+    const world = await openWorld();
+    openAlone(world);
+    const { oauth, urls } = counted(world);
+    const connector = connect(world, oauth);
+    expect(await count(connector)).toBe("call 1");
+    expect(urls[0]?.searchParams.get("resource")).toBe(world.url);
+    world.access.clear();
+    expect(await count(connector)).toBe("call 2");
+    expect(world.of("/token").map(({ params }) => params["resource"])).toEqual([world.url, world.url]);
+  });
+
+  test("does not lead the configured secret to another origin", async () => {
+    const [world, trap] = [await openWorld(), await openTrap()];
+    openAlone(world);
+    world.metadata = (metadata) => ({ ...metadata, token_endpoint: `${trap.origin}/token` });
+    const { oauth, urls } = counted(world, { clientId: "desk", clientSecret: world.secret("given") });
+    const error = await errorOf(count(connect(world, oauth)));
+    expect(error).toMatchObject({ code: "AUTH_FAILED" });
+    expect(error.message).toContain("oauth.issuer");
+    expect(urls).toEqual([]);
+    expect(trap.asked()).toBe(0);
+  });
+
+  test.each([
+    ["fails", 500, true],
+    ["has nothing where it said that it had", 404, true],
+    ["said where before", 404, false],
+    ["answers nonsense", 200, true],
+  ])("because it %s, leads nowhere else, and the login is kept", async (_, status, isNamed) => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world);
+    const connector = connect(world, oauth);
+    await count(connector);
+    if (!isNamed) world.challenge = () => "Bearer";
+    world.describe = (response) => {
+      response.writeHead(status).end("{");
+      return true;
+    };
+    world.access.clear();
+    expect(await errorOf(count(connector))).toMatchObject({ code: "SERVER_UNAVAILABLE" });
+    world.describe = () => false;
+    expect(await count(connector)).toBe("call 2");
+    expect(urls).toHaveLength(1);
+  });
+});
+
 describe("an authorization server", () => {
+  test("that does not say that it proves logins is not used", async () => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world);
+    for (const methods of [undefined, [], ["plain"]]) {
+      world.metadata = (metadata) => ({ ...metadata, code_challenge_methods_supported: methods });
+      const error = await errorOf(count(connect(world, oauth)));
+      expect(error).toMatchObject({ code: "AUTH_FAILED" });
+      expect(error.message).toContain("PKCE");
+    }
+    expect(urls).toEqual([]);
+    expect(world.of("/register")).toEqual([]);
+  });
+
   test("that calls itself another one is not used", async () => {
     const world = await openWorld();
     world.metadata = (metadata) => ({ ...metadata, issuer: "https://bank.example" });
