@@ -784,9 +784,7 @@ describe("nobody is asked to log in again and again", () => {
     const codes: unknown[] = [];
     for (let call = 0; call < 5; call++) {
       leaver = new AbortController();
-      const error = await errorOf(
-        connector.callTool("count", {}, { ...request, signal: leaver.signal }),
-      );
+      const error = await errorOf(connector.callTool("count", {}, { ...request, signal: leaver.signal }));
       codes.push(error.code);
     }
     expect(codes).toEqual(["CALL_ABORTED", ...Array.from({ length: 4 }, () => "AUTH_REQUIRED")]);

@@ -134,8 +134,7 @@ async function call({ id, params }: Request): Promise<void> {
       for (const ping of ["long".padEnd(300, "!"), "short"]) send({ id: ping, method: "ping" });
       break;
     case "unread":
-      for (let ping = 0; ping < 5000; ping++)
-        send({ id: `${ping}`.padStart(150, "0"), method: "ping" });
+      for (let ping = 0; ping < 5000; ping++) send({ id: `${ping}`.padStart(150, "0"), method: "ping" });
       // Neither reads nor ends by itself.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       break;

@@ -137,7 +137,9 @@ export class ProcessTransport implements Transport {
     const isAnswer = !("method" in message);
     if (stdin.writableLength > MOST_WAITING_BYTES || (isAnswer && this.#answers >= MOST_WAITING_ANSWERS)) {
       void this.close();
-      return Promise.reject(new SdkError(SdkErrorCode.ConnectionClosed, "The server does not read its input"));
+      return Promise.reject(
+        new SdkError(SdkErrorCode.ConnectionClosed, "The server does not read its input"),
+      );
     }
     if (isAnswer) this.#answers++;
     return new Promise((resolve, reject) => {

@@ -78,7 +78,8 @@ export class Authorization {
     attempt.waited.throwIfAborted();
     const { redirectUrl } = settings.login;
     // A client is sent back only to where it registered itself for.
-    if (settings.client === undefined && (own?.redirectUrl ?? redirectUrl) !== redirectUrl) client = undefined;
+    if (settings.client === undefined && (own?.redirectUrl ?? redirectUrl) !== redirectUrl)
+      client = undefined;
     return this.#loggedIn(found, client, attempt);
   }
 
@@ -214,7 +215,7 @@ export class Authorization {
       return await pauses.during(() =>
         bounded({ ...bound, lateCode: "AUTH_REQUIRED" }, async (told) => {
           try {
-            return (await login.onAuthorize({ connector: id, url, signal: told })) as unknown;
+            return await login.onAuthorize({ connector: id, url, signal: told });
           } catch (error) {
             throw new HostError("The host's login failed", { cause: error });
           }

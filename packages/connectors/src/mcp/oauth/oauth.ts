@@ -114,11 +114,7 @@ export class OAuth {
     }
   }
 
-  async #authorized(
-    used: Tokens | undefined,
-    challenge: Challenge,
-    waited: AbortSignal,
-  ): Promise<Renewal> {
+  async #authorized(used: Tokens | undefined, challenge: Challenge, waited: AbortSignal): Promise<Renewal> {
     const before = this.#login?.tokens;
     if (before !== undefined && before.access_token !== used?.access_token)
       return { tokens: before, issuedFor: undefined };

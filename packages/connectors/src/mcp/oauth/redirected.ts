@@ -3,7 +3,10 @@
  *
  * - Only what is certainly no URL is a code. A URL of anywhere else is never sent to an authorization server.
  */
-import { type AuthorizationServerMetadata, validateAuthorizationResponseIssuer } from "@modelcontextprotocol/client";
+import {
+  type AuthorizationServerMetadata,
+  validateAuthorizationResponseIssuer,
+} from "@modelcontextprotocol/client";
 import { codeOf } from "./refusals.ts";
 
 export interface LoginAsked {
