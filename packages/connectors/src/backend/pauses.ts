@@ -13,7 +13,7 @@ export class Pauses {
   #open = 0;
 
   /** How long one timer stands still in all. */
-  constructor(mostMs = LONGEST_MS) {
+  constructor(mostMs: number = LONGEST_MS) {
     this.#mostMs = Math.min(mostMs, LONGEST_MS);
   }
 
