@@ -190,6 +190,48 @@ describe.each(LISTS)("a list of %s", (list) => {
     expect(await namesIn(connector, list)).toEqual(["x:1"]);
   });
 
+  test("may be read several times at once, page by page", async () => {
+    const { connector } = await serve(
+      only(list, (cursor = "0") => ({
+        [list]: [entry(`x:${cursor}`)],
+        ...(cursor !== "3" && { nextCursor: String(Number(cursor) + 1) }),
+      })),
+    );
+    await connector.check(nobody);
+    const readings = Array.from({ length: 4 }, () => connector.check(nobody));
+    expect((await Promise.all(readings)).map(({ about }) => about?.["leftOut"])).toEqual(
+      Array.from({ length: 4 }, () => undefined),
+    );
+    expect(await namesIn(connector, list)).toHaveLength(4);
+  });
+
+  test("whose pages are too large together is refused", async () => {
+    const text = "x".repeat(4_000_000);
+    const { connector, asked } = await serve(
+      only(list, (cursor = "0") => ({
+        [list]: [{ ...entry(`x:${cursor}`), description: text }],
+        nextCursor: String(Number(cursor) + 1),
+      })),
+    );
+    expect(await errorOf(namesIn(connector, list))).toMatchObject({ code: "RESPONSE_TOO_LARGE" });
+    expect(asked()).toBeLessThan(5);
+  });
+
+  test("with an entry that is nested too deep has the others", async () => {
+    let deep: object = {};
+    for (let at = 0; at < 1500; at++) deep = { properties: { a: deep } };
+    const { connector } = await serve(
+      only(list, () => ({
+        [list]: [
+          entry("x:1"),
+          { ...entry("x:2"), inputSchema: { type: "object", ...deep }, annotations: deep, _meta: deep },
+        ],
+      })),
+    );
+    expect(await namesIn(connector, list)).toEqual(["x:1"]);
+    expect((await connector.check(nobody)).about?.["leftOut"]).toContain("entry 2");
+  });
+
   test("that has no end is refused", async () => {
     const { connector, asked } = await serve(
       only(list, (cursor = "0") => ({ [list]: [], nextCursor: String(Number(cursor) + 1) })),

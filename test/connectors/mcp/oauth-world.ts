@@ -45,6 +45,10 @@ export class OAuthWorld implements AsyncDisposable {
   /** Changes what the servers say of themselves. */
   metadata: (metadata: Json) => Json = (metadata) => metadata;
   resource: (metadata: Json) => Json = (metadata) => metadata;
+  /** Answers before the MCP server describes its logins. */
+  describe: (response: ServerResponse) => boolean = () => false;
+  /** Whether the MCP server is its own authorization server, and describes no logins, as it was in the older protocol. */
+  isAlone = false;
   challenge = (text: string): string => text;
   /** The scope without which the MCP server does not take a request. */
   neededScope: (body: string) => string | undefined = () => undefined;
@@ -81,7 +85,7 @@ export class OAuthWorld implements AsyncDisposable {
   }
 
   get issuer(): string {
-    return addressOf(this.#authorization);
+    return addressOf(this.isAlone ? this.#resource : this.#authorization);
   }
 
   get url(): string {
@@ -110,7 +114,12 @@ export class OAuthWorld implements AsyncDisposable {
   }
 
   async #guard(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.isAlone && request.url?.startsWith("/mcp") !== true) {
+      await this.#serve(request, response);
+      return;
+    }
     if (request.url?.startsWith("/.well-known/oauth-protected-resource") === true) {
+      if (this.describe(response)) return;
       json(response, 200, this.resource({ resource: this.url, authorization_servers: [this.issuer] }));
       return;
     }

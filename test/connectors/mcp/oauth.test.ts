@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import {
   type Connector,
-  type ConnectorError,
+  ConnectorError,
   type McpOAuthOptions,
   mcp,
   openVault,
@@ -73,6 +73,17 @@ async function errorOf(action: Promise<unknown>): Promise<ConnectorError> {
     () => new Error("It should have failed"),
     (error: unknown) => error,
   )) as ConnectorError;
+}
+
+/** What two processes have in common. */
+function storeOf(): { readonly tokens: TokenStore; readonly kept: Map<string, string> } {
+  const kept = new Map<string, string>();
+  const tokens: TokenStore = {
+    load: ({ connector }) => kept.get(connector),
+    save: ({ connector }, value) => void kept.set(connector, value),
+    delete: ({ connector }) => void kept.delete(connector),
+  };
+  return { tokens, kept };
 }
 
 /** A server that nobody should ask. */
@@ -366,6 +377,34 @@ describe("an answer to a login", () => {
     expect(await count(connector)).toBe("call 1");
   });
 
+  test.each<[what: string, answer: unknown, why: string]>([
+    ["nothing", undefined, "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    ["an object", {}, "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    ["an empty text", "", "oauth.onAuthorize gave neither the URL of the browser nor a code"],
+    [
+      "a URL of elsewhere",
+      "https://user:password@elsewhere.example/?session=secret",
+      "the browser was sent to another place than oauth.redirectUrl",
+    ],
+    ["a URL without an answer", REDIRECT_URL, "the answer is one to another login"],
+    ["a URL that is none", "http://", "the browser was sent to another place than oauth.redirectUrl"],
+  ])("that is %s is sent to nobody", async (_, answer, why) => {
+    const world = await openWorld();
+    world.metadata = (metadata) => ({
+      ...metadata,
+      authorization_response_iss_parameter_supported: undefined,
+    });
+    const connector = connect(world, {
+      redirectUrl: REDIRECT_URL,
+      onAuthorize: () => Promise.resolve(answer as string),
+    });
+    expect(await errorOf(count(connector))).toMatchObject({
+      code: "AUTH_FAILED",
+      message: `Cannot log in to "guarded": ${why}`,
+    });
+    expect(world.of("/token")).toEqual([]);
+  });
+
   test("may come to a program, and to no other", async () => {
     const world = await openWorld();
     const redirectUrl = "myapp://back/here";
@@ -379,11 +418,14 @@ describe("an answer to a login", () => {
     }
   });
 
-  test("that the host could not get is no secret of the host's", async () => {
+  test.each([
+    new Error("no browser in /home/ann"),
+    new ConnectorError("other", "TOOL_CALL_TIMEOUT", "no browser"),
+  ])("that the host could not get is no secret of the host's: %s", async (failure) => {
     const world = await openWorld();
     const connector = connect(world, {
       redirectUrl: REDIRECT_URL,
-      onAuthorize: () => Promise.reject(new Error("no browser in /home/ann")),
+      onAuthorize: () => Promise.reject(failure),
     });
     const error = await errorOf(count(connector));
     expect(error.message).toBe('Nobody logged in to "guarded": the host\'s login failed');
@@ -438,6 +480,121 @@ describe("tokens", () => {
     expect(urls).toHaveLength(2);
   });
 
+  test("that another process replaced, and that ran out since, are refreshed and not forgotten", async () => {
+    const world = await openWorld();
+    const { tokens } = storeOf();
+    const [first, second] = [connect(world, withPerson(world, { tokens })), connect(world, { tokens })];
+    await count(first);
+    await count(second);
+    world.access.clear();
+    await count(first);
+    world.access.clear();
+    expect(await count(second)).toBe("call 4");
+    expect(await count(connect(world, { tokens }))).toBe("call 5");
+  });
+
+  test("that another process gets at the same moment are taken before anybody is asked", async () => {
+    const world = await openWorld();
+    const { tokens } = storeOf();
+    const { oauth, urls } = counted(world, { tokens });
+    const [first, second] = [connect(world, oauth), connect(world, oauth)];
+    await count(first);
+    await count(second);
+    world.access.clear();
+    let isFirst = true;
+    world.answer = async ({ path }) => {
+      if (path !== "/token" || !isFirst) return false;
+      isFirst = false;
+      // Its refresh token is used up before this answer.
+      await count(first);
+      return false;
+    };
+    expect(await count(second)).toBe("call 4");
+    expect(urls).toHaveLength(1);
+  });
+
+  test.each(["refresh_token", "authorization_code"])(
+    "that are on their way (%s) are kept, though nobody waits for them any more",
+    async (grant) => {
+      const world = await openWorld();
+      const { oauth, urls } = counted(world);
+      const connector = connect(world, oauth);
+      if (grant === "refresh_token") await count(connector);
+      world.access.clear();
+      const [asked, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      world.answer = async ({ path }) => {
+        if (path !== "/token") return false;
+        asked.resolve();
+        await open.promise;
+        return false;
+      };
+      const leaver = new AbortController();
+      const left = errorOf(connector.callTool("count", {}, { ...request, signal: leaver.signal }));
+      await asked.promise;
+      leaver.abort();
+      expect(await left).toMatchObject({ code: "CALL_ABORTED" });
+      const next = count(connector);
+      open.resolve();
+      expect(await next).toMatch(/^call/u);
+      expect(urls).toHaveLength(1);
+      expect(world.of("/token").filter(({ params }) => params["grant_type"] === grant)).toHaveLength(1);
+    },
+  );
+
+  test("for two rights that are wanted at once come of two logins, and both calls are made", async () => {
+    const world = await openWorld();
+    const { tokens } = storeOf();
+    await count(connect(world, withPerson(world, { tokens })));
+    const wanted = new Set<string>();
+    const both = Promise.withResolvers<void>();
+    world.neededScope = (body) => {
+      const needed = body.includes('"count"') ? "counting" : body.includes('"add"') ? "adding" : undefined;
+      if (needed !== undefined) wanted.add(needed);
+      if (wanted.size === 2) both.resolve();
+      return needed;
+    };
+    const connector = connect(world, {
+      tokens,
+      redirectUrl: REDIRECT_URL,
+      onAuthorize: async (asked) => {
+        await both.promise;
+        return world.person(asked);
+      },
+    });
+    await connector.check(nobody);
+    const add = connector.callTool("add", { a: 1, b: 2 }, request).then(({ data }) => data);
+    expect(await Promise.all([count(connector), add])).toEqual(["call 2", { sum: 3 }]);
+  });
+
+  test("of a client that registered for another redirect come of a client that registers again", async () => {
+    const world = await openWorld();
+    const { tokens } = storeOf();
+    await count(connect(world, withPerson(world, { tokens })));
+    const redirectUrl = "http://127.0.0.1:10/callback";
+    world.access.clear();
+    const moved = connect(world, withPerson(world, { tokens, redirectUrl }));
+    expect(await count(moved)).toBe("call 2");
+    expect(world.of("/register")).toHaveLength(1);
+    world.access.clear();
+    world.refresh.clear();
+    expect(await count(moved)).toBe("call 3");
+    expect(world.of("/register")[1]?.params).toMatchObject({ redirect_uris: [redirectUrl] });
+  });
+
+  test("in a vault whose writer was stopped in the middle are got and kept anew", async () => {
+    const world = await openWorld();
+    const folder = await mkdtemp(join(tmpdir(), "codecell-tokens-"));
+    opened.push({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) });
+    const vault = openVault({ file: join(folder, "vault"), env: {} });
+    vi.spyOn(vault, "grant").mockRejectedValueOnce(new Error("stopped"));
+    const tokens = vaultTokens(vault);
+    expect(await errorOf(count(connect(world, withPerson(world, { tokens }))))).toMatchObject({
+      code: "CONFIG_INVALID",
+    });
+    expect(await count(connect(world, withPerson(world, { tokens })))).toBe("call 1");
+    expect(await count(connect(world, { tokens }))).toBe("call 2");
+  });
+
   test("with too few rights are replaced by a login that asks for more, and the call is made once", async () => {
     const world = await openWorld();
     const { oauth, urls } = counted(world, { scope: "read" });
@@ -482,12 +639,7 @@ describe("tokens", () => {
 
   test("that another process has replaced in the meantime are taken from the store", async () => {
     const world = await openWorld();
-    const kept = new Map<string, string>();
-    const tokens: TokenStore = {
-      load: ({ connector }) => kept.get(connector),
-      save: ({ connector }, value) => void kept.set(connector, value),
-      delete: ({ connector }) => void kept.delete(connector),
-    };
+    const { tokens } = storeOf();
     const [first, second] = [connect(world, withPerson(world, { tokens })), connect(world, { tokens })];
     await count(first);
     await count(second);
@@ -563,6 +715,106 @@ describe("tokens", () => {
       for (const form of [encodeURIComponent(secret), Buffer.from(secret).toString("hex")])
         expect(shown).not.toContain(form);
     expect(shown).toContain("[hidden]");
+  });
+});
+
+describe("nobody is asked to log in again and again", () => {
+  const WRITE = (body: string): string | undefined => (body.includes('"tools/call"') ? "write" : undefined);
+
+  test("for rights that nobody gives", async () => {
+    const world = await openWorld();
+    const urls: URL[] = [];
+    const connector = connect(world, {
+      scope: "read",
+      redirectUrl: REDIRECT_URL,
+      onAuthorize: ({ url }) => {
+        urls.push(new URL(url));
+        url.searchParams.set("scope", "read");
+        return world.person({ url });
+      },
+    });
+    await connector.check(nobody);
+    world.neededScope = WRITE;
+    for (let call = 0; call < 6; call++)
+      expect(await errorOf(count(connector))).toMatchObject({ code: "AUTH_FAILED" });
+    expect(urls).toHaveLength(2);
+    // What needs no more rights is done meanwhile.
+    await connector.check(nobody);
+  });
+
+  test("for ever new rights", async () => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world, { scope: "read" });
+    const connector = connect(world, oauth);
+    await connector.check(nobody);
+    let times = 0;
+    world.neededScope = (body) => WRITE(body)?.concat(String(times++));
+    for (let call = 0; call < 9; call++)
+      expect(await errorOf(count(connector))).toMatchObject({ code: "AUTH_FAILED" });
+    expect(urls).toHaveLength(4);
+  });
+
+  test("for tokens that the server never takes", async () => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world);
+    const connector = connect(world, oauth);
+    const { access } = world;
+    vi.spyOn(access, "set").mockReturnValue(access);
+    for (let call = 0; call < 5; call++)
+      expect(await errorOf(count(connector))).toMatchObject({ code: "AUTH_FAILED", hasNoEffect: true });
+    expect(urls).toHaveLength(1);
+  });
+
+  test("by calls that end while the person is asked", async () => {
+    const world = await openWorld();
+    let asked = 0;
+    let leaver = new AbortController();
+    const connector = connect(world, {
+      redirectUrl: REDIRECT_URL,
+      scope: "read",
+      onAuthorize: (login) => {
+        asked++;
+        if (asked === 1) return world.person(login);
+        leaver.abort();
+        return new Promise(() => {});
+      },
+    });
+    await connector.check(nobody);
+    world.neededScope = WRITE;
+    const codes: unknown[] = [];
+    for (let call = 0; call < 5; call++) {
+      leaver = new AbortController();
+      const error = await errorOf(connector.callTool("count", {}, { ...request, signal: leaver.signal }));
+      codes.push(error.code);
+    }
+    expect(codes).toEqual(["CALL_ABORTED", ...Array.from({ length: 4 }, () => "AUTH_REQUIRED")]);
+    expect(asked).toBe(2);
+  });
+
+  test("because they said no to more rights", async () => {
+    const world = await openWorld();
+    let asked = 0;
+    const connector = connect(world, {
+      redirectUrl: REDIRECT_URL,
+      scope: "read",
+      onAuthorize: async (login) => {
+        asked++;
+        const url = new URL(await world.person(login));
+        if (asked > 1) {
+          url.searchParams.delete("code");
+          url.searchParams.set("error", "access_denied");
+        }
+        return url;
+      },
+    });
+    expect(await count(connector)).toBe("call 1");
+    world.neededScope = WRITE;
+    expect(await errorOf(count(connector))).toMatchObject({ code: "AUTH_FAILED" });
+    world.neededScope = () => undefined;
+    world.access.clear();
+    expect(await count(connector)).toBe("call 2");
+    expect(asked).toBe(2);
+    expect(world.clients.size).toBe(1);
   });
 });
 
@@ -648,7 +900,74 @@ describe("a server cannot lead credentials away [handles:41]", () => {
   });
 });
 
+describe("a server that does not say where to log in", () => {
+  /** As servers did before they described their logins. */
+  function openAlone(world: OAuthWorld): void {
+    world.isAlone = true;
+    world.challenge = () => "Bearer";
+  }
+
+  test("is its own authorization server, and the tokens are for it alone", async () => {
+    const world = await openWorld();
+    openAlone(world);
+    const { oauth, urls } = counted(world);
+    const connector = connect(world, oauth);
+    expect(await count(connector)).toBe("call 1");
+    expect(urls[0]?.searchParams.get("resource")).toBe(world.url);
+    world.access.clear();
+    expect(await count(connector)).toBe("call 2");
+    expect(world.of("/token").map(({ params }) => params["resource"])).toEqual([world.url, world.url]);
+  });
+
+  test("does not lead the configured secret to another origin", async () => {
+    const [world, trap] = [await openWorld(), await openTrap()];
+    openAlone(world);
+    world.metadata = (metadata) => ({ ...metadata, token_endpoint: `${trap.origin}/token` });
+    const { oauth, urls } = counted(world, { clientId: "desk", clientSecret: world.secret("given") });
+    const error = await errorOf(count(connect(world, oauth)));
+    expect(error).toMatchObject({ code: "AUTH_FAILED" });
+    expect(error.message).toContain("oauth.issuer");
+    expect(urls).toEqual([]);
+    expect(trap.asked()).toBe(0);
+  });
+
+  test.each([
+    ["fails", 500, true],
+    ["has nothing where it said that it had", 404, true],
+    ["said where before", 404, false],
+    ["answers nonsense", 200, true],
+  ])("because it %s, leads nowhere else, and the login is kept", async (_, status, isNamed) => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world);
+    const connector = connect(world, oauth);
+    await count(connector);
+    if (!isNamed) world.challenge = () => "Bearer";
+    world.describe = (response) => {
+      response.writeHead(status).end("{");
+      return true;
+    };
+    world.access.clear();
+    expect(await errorOf(count(connector))).toMatchObject({ code: "SERVER_UNAVAILABLE" });
+    world.describe = () => false;
+    expect(await count(connector)).toBe("call 2");
+    expect(urls).toHaveLength(1);
+  });
+});
+
 describe("an authorization server", () => {
+  test("that does not say that it proves logins is not used", async () => {
+    const world = await openWorld();
+    const { oauth, urls } = counted(world);
+    for (const methods of [undefined, [], ["plain"]]) {
+      world.metadata = (metadata) => ({ ...metadata, code_challenge_methods_supported: methods });
+      const error = await errorOf(count(connect(world, oauth)));
+      expect(error).toMatchObject({ code: "AUTH_FAILED" });
+      expect(error.message).toContain("PKCE");
+    }
+    expect(urls).toEqual([]);
+    expect(world.of("/register")).toEqual([]);
+  });
+
   test("that calls itself another one is not used", async () => {
     const world = await openWorld();
     world.metadata = (metadata) => ({ ...metadata, issuer: "https://bank.example" });

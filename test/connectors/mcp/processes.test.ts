@@ -299,6 +299,21 @@ describe("a process", () => {
     expect(control.pids).toHaveLength(2);
   });
 
+  test("that asks on and on and reads no answer is ended, and starts again for the next call", async () => {
+    const { connector, control } = await scripted("unread");
+    expect(await errorOf(call(connector, "fault"))).toMatchObject({
+      code: "SERVER_UNAVAILABLE",
+      connector: "scripted",
+    });
+    expect(await call(connector, "echo")).toBe("echo");
+    expect(control.pids).toHaveLength(2);
+  });
+
+  test("is not answered where the id of its question is too long to repeat", async () => {
+    const { connector } = await scripted("long-id");
+    expect(await call(connector, "fault")).toBe("short");
+  });
+
   test("that says nothing is given up in time, and another connector does not notice", async () => {
     const { connector } = await scripted("silent", { startTimeoutMs: 1000 });
     const other = await openStdio({ timeoutMs: START_TIMEOUT_MS, responseBytes: 1_000_000 });

@@ -245,6 +245,13 @@ describe("a page", () => {
     expect(seen).toHaveLength(1);
   });
 
+  test("that the host answers with nothing that it may is an error without the host's words", async () => {
+    const { connector } = await openAsking({ onElicitUrl: () => Promise.resolve(null as never) });
+    expect((await ask(connector, ELICIT, asked)).answers).toEqual([
+      { error: { code: -32_603, message: "The host could not answer" } },
+    ]);
+  });
+
   test("is shown to no host that fills in forms alone", async () => {
     const { connector } = await openAsking({ onElicit: () => Promise.resolve({ action: "accept" }) });
     expect((await ask(connector, ELICIT, asked)).answers).toMatchObject([{ error: { code: -32_602 } }]);
@@ -275,6 +282,7 @@ describe("a question to a model", () => {
     ["throws", () => Promise.reject(new Error("key sk-123 is over"))],
     ["answers nonsense", () => Promise.resolve({ model: 5 })],
     ["answers nothing", () => Promise.resolve(undefined)],
+    ["answers null", () => Promise.resolve(null)],
   ])("that the host %s is an error without the host's words", async (_, onSample) => {
     const { connector } = await openAsking({ onSample: onSample as never });
     expect((await ask(connector, SAMPLE, prompt)).answers).toEqual([

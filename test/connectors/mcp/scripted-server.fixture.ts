@@ -14,6 +14,8 @@ interface Request {
 const fault = process.env["SCRIPTED_FAULT"];
 const MEGABYTE = "x".repeat(1024 * 1024);
 let toolsChanges = 0;
+/** The call that ends when the server's own question is answered. */
+let asking: Request["id"];
 
 const tell = async (event: string): Promise<boolean> =>
   (await fetch(`${process.env["SCRIPTED_CONTROL"]}/${event}`, { method: "POST" })).ok;
@@ -127,6 +129,15 @@ async function call({ id, params }: Request): Promise<void> {
       });
       send({ id, result: text("went on") });
       break;
+    case "long-id":
+      asking = id;
+      for (const ping of ["long".padEnd(300, "!"), "short"]) send({ id: ping, method: "ping" });
+      break;
+    case "unread":
+      for (let ping = 0; ping < 5000; ping++) send({ id: `${ping}`.padStart(150, "0"), method: "ping" });
+      // Neither reads nor ends by itself.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      break;
     case "noisy":
       for (let sent = 0; sent < 20; sent++) process.stderr.write(MEGABYTE);
       process.stderr.write("the last words", () => send({ id, result: text("noisy") }));
@@ -171,6 +182,8 @@ if (fault === "dies") {
 } else {
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line) as Request;
-    if (fault !== "silent" && request.method !== undefined) await answer(request);
+    if (fault === "long-id" && request.method === undefined)
+      send({ id: asking, result: text(String(request.id).replaceAll("!", "")) });
+    else if (fault !== "silent" && request.method !== undefined) await answer(request);
   }
 }

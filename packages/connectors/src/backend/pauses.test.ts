@@ -49,6 +49,24 @@ describe("a time", () => {
     expect(late).toHaveBeenCalledOnce();
   });
 
+  test("stands still for a time only, however many pauses there are", async () => {
+    const pauses = new Pauses(100);
+    const [late, begunLater] = [vi.fn<() => void>(), vi.fn<() => void>()];
+    pauses.timer(10, late);
+    for (let asked = 0; asked < 4; asked++) {
+      const pause = Promise.withResolvers<void>();
+      const paused = pauses.during(() => pause.promise);
+      if (asked === 3) pauses.timer(10, begunLater);
+      await vi.advanceTimersByTimeAsync(30);
+      if (asked < 3) expect(late).not.toHaveBeenCalled();
+      pause.resolve();
+      await paused;
+    }
+    expect(late).toHaveBeenCalledOnce();
+    // Its own patience is not over.
+    expect(begunLater).not.toHaveBeenCalled();
+  });
+
   test("that begins in a pause begins with its end, and never if it was ended", async () => {
     const pauses = new Pauses();
     const pause = Promise.withResolvers<void>();

@@ -26,7 +26,9 @@ describe("shared work", () => {
     let told: AbortSignal | undefined;
     const work = (signal: AbortSignal): Promise<number> => {
       told = signal;
-      return new Promise(() => {});
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("told to stop")));
+      });
     };
     const waiting = [shared.join(one.signal, work), shared.join(other.signal, work)];
     one.abort(new Error("left"));
@@ -36,5 +38,23 @@ describe("shared work", () => {
     await expect(waiting[1]).rejects.toThrow("left too");
     expect(told?.aborted).toBe(true);
     expect(await shared.join(never, () => Promise.resolve(2))).toBe(2);
+  });
+
+  test("that does not stop when it is told to is not done twice at a time", async () => {
+    const shared = new SharedWork<number>();
+    const outcome = Promise.withResolvers<number>();
+    const leaver = new AbortController();
+    const left = shared.join(leaver.signal, () => outcome.promise);
+    leaver.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    let begun = 0;
+    const late = shared.join(never, () => Promise.resolve(++begun));
+    const gone = new AbortController();
+    const lateAndGone = shared.join(gone.signal, () => Promise.resolve(++begun));
+    gone.abort(new Error("left as well"));
+    await expect(lateAndGone).rejects.toThrow("left as well");
+    outcome.resolve(7);
+    expect(await late).toBe(7);
+    expect(begun).toBe(0);
   });
 });

@@ -281,7 +281,12 @@ async function connectWith(
   const bounds = new ListBounds(() => {
     const isModern = client.getProtocolEra() === "modern";
     return { isOld: !isModern, hasHeaders: isModern && way.transport !== "stdio" };
-  });
+  }, settings.responseBytes);
+  const send = transport.send.bind(transport);
+  transport.send = (message, sendOptions) => {
+    bounds.sent(message);
+    return send(message, sendOptions);
+  };
   // The client calls what it finds here before it reads a message itself.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
   transport.onmessage = (message: JSONRPCMessage) => {

@@ -53,7 +53,7 @@ export class McpConnector implements Connector {
   readonly #link: Link;
   readonly #logs: Logs | undefined;
   readonly #asking: Asking;
-  readonly #pauses = new Pauses();
+  readonly #pauses: Pauses;
   readonly #tools: CachedList<ListedTool>;
   readonly #context: McpContext;
   /** Of each list that was read. */
@@ -73,6 +73,7 @@ export class McpConnector implements Connector {
     this.#hidden = hidden;
     this.#failures = new Failures(settings, hidden.inErrors);
     const { questions: answers } = settings;
+    this.#pauses = new Pauses(mostPausedMs(settings));
     const questions = new Questions({
       id,
       settings: answers,
@@ -289,4 +290,10 @@ export class McpConnector implements Connector {
       if (typeof one === "object" && one !== null) open.push(...Object.values(one));
     }
   }
+}
+
+/** A person may take their time for a login or a question, and for another one. Servers may not ask on and on. */
+function mostPausedMs({ address, questions }: McpSettings): number {
+  const login = address.kind === "url" ? (address.oauth?.authorizeTimeoutMs ?? 0) : 0;
+  return 2 * Math.max(questions.questionTimeoutMs, login);
 }

@@ -3,6 +3,7 @@
  *
  * - The official client's own transport ends the connection at the first large answer, waits for pipes that the server's
  *   children hold, and leaves these children alone. This one fails the one request, and ends what the process started.
+ * - A server that asks and does not read the answers is ended: no answers pile up.
  * - What the server writes to its standard error is read, so that it never waits, and its end is kept for the operator.
  */
 import type { ChildProcess } from "node:child_process";
@@ -31,6 +32,15 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** Larger inputs are written all the same. It is what waits already that tells of a server that does not read. */
+const MOST_WAITING_BYTES = 256 * 1024 * 1024;
+
+/** Nobody answers so many questions at once but to a server that asks on and on, and reads nothing. */
+const MOST_WAITING_ANSWERS = 1000;
+
+/** No server needs longer ones to tell its requests apart, and each answer repeats one. */
+const LONGEST_ID = 200;
+
 const KEPT_STDERR_CHARACTERS = 8192;
 
 /** What a process has after each sign to end: its input's end, a polite signal. */
@@ -55,6 +65,8 @@ export class ProcessTransport implements Transport {
   #stderr = "";
   #exit: Exit | undefined;
   #isClosed = false;
+  /** That were given, and not written yet. */
+  #answers = 0;
   #handedOn: Promise<void> = Promise.resolve();
 
   constructor(server: ServerProcess, messageBytes: number) {
@@ -122,8 +134,17 @@ export class ProcessTransport implements Transport {
     const stdin = this.#process?.stdin;
     if (this.#isClosed || this.#exit !== undefined || stdin?.writable !== true)
       return Promise.reject(new SdkError(SdkErrorCode.NotConnected, "The server's process has ended"));
+    const isAnswer = !("method" in message);
+    if (stdin.writableLength > MOST_WAITING_BYTES || (isAnswer && this.#answers >= MOST_WAITING_ANSWERS)) {
+      void this.close();
+      return Promise.reject(
+        new SdkError(SdkErrorCode.ConnectionClosed, "The server does not read its input"),
+      );
+    }
+    if (isAnswer) this.#answers++;
     return new Promise((resolve, reject) => {
       stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+        if (isAnswer) this.#answers--;
         if (error) reject(new SdkError(SdkErrorCode.ConnectionClosed, "The server's process has ended"));
         else resolve();
       });
@@ -198,6 +219,10 @@ export class ProcessTransport implements Transport {
       const { id, method } = (value ?? {}) as { readonly id?: unknown; readonly method?: unknown };
       if (method === undefined && (typeof id === "number" || typeof id === "string"))
         this.#fail(id, "malformed");
+      return;
+    }
+    if ("method" in message && "id" in message && String(message.id).length > LONGEST_ID) {
+      this.onerror?.(new Error("The id of a request is too long"));
       return;
     }
     this.onmessage?.(message);

@@ -10,6 +10,8 @@ export interface Login {
   readonly issuer: string;
   /** A client that registered itself. */
   readonly client?: Client;
+  /** What that client registered as the place that browsers are sent back to. */
+  readonly redirectUrl?: string;
   readonly tokens?: Tokens;
 }
 
@@ -34,13 +36,14 @@ export function loginOf(text: string): Login | undefined {
   } catch {
     return undefined;
   }
-  const { issuer, client, tokens } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { issuer, client, redirectUrl, tokens } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof issuer !== "string") return undefined;
   const knownClient = clientOf(client);
   const knownTokens = tokensOf(tokens);
   return {
     issuer,
     ...(knownClient !== undefined && { client: knownClient }),
+    ...(isText(redirectUrl) && { redirectUrl }),
     ...(knownTokens !== undefined && { tokens: knownTokens }),
   };
 }

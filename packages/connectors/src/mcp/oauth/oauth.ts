@@ -2,9 +2,10 @@
  * Runs on the host. OAuth: the tokens of one connector for its MCP server, and requests that carry them.
  *
  * - Only requests to the server's own origin carry a token. A request is repeated only when the server refused it before it
- *   read it: once for new tokens, and once for more rights.
- * - Whoever needs an authorization while one is under way waits for that one. After a login that failed nobody is asked
- *   again for a time: no program can make a person log in again and again.
+ *   read it: once for new tokens, once for more rights, and a few times with tokens that somebody else got.
+ * - Whoever needs an authorization while one is under way waits for that one. Tokens that are on their way are kept even if
+ *   nobody waits for them any more: the server may have taken back those before.
+ * - After a login that brought nothing nobody is asked again for a time: no program can make a person log in again and again.
  * - Whatever is learnt that is secret is hidden before anybody can use it.
  */
 import {
@@ -16,10 +17,12 @@ import type { Hidden } from "../../backend/hidden-texts.ts";
 import type { Pauses } from "../../backend/pauses.ts";
 import { SharedWork } from "../../backend/shared-work.ts";
 import { ConnectorError } from "../../contract/connector-error.ts";
-import { Authorization, type Wanted } from "./authorization.ts";
+import { Authorization } from "./authorization.ts";
+import type { Wanted } from "./discovery.ts";
 import { type Login, loginOf, scopeOf, secretsOf, type Tokens } from "./login.ts";
 import type { OAuthSettings } from "./options.ts";
 import { Refusals } from "./refusals.ts";
+import { Rests } from "./rests.ts";
 import type { TokenKey } from "./token-store.ts";
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -35,20 +38,27 @@ export interface OAuthOptions {
 
 type Challenge = Omit<Wanted, "isMore"> & { readonly kind: "unauthorized" | "scope" };
 
-/** Nobody is asked again so soon after a login that failed. */
-const REST_MS = 30_000;
+/** Tokens in place of those that were used. */
+interface Renewal {
+  readonly tokens: Tokens;
+  /** What the authorization server gave them for. Undefined: they were there before, or another process got them. */
+  readonly issuedFor: Challenge | undefined;
+}
+
+/** How often a request is repeated with tokens that were not issued for it. */
+const MOST_FOUND = 3;
 
 export class OAuth {
   readonly #options: OAuthOptions;
   readonly #key: TokenKey;
   readonly #refusals: Refusals;
   readonly #authorization: Authorization;
-  readonly #work = new SharedWork<Tokens>();
+  readonly #work = new SharedWork<Renewal>();
+  readonly #rests = new Rests();
   readonly #end = new AbortController();
   /** Undefined: nothing was loaded yet. */
   #loaded: Promise<void> | undefined;
   #login: Login | undefined;
-  #refusal: { readonly error: ConnectorError; readonly until: number } | undefined;
 
   constructor(options: OAuthOptions) {
     const { id, server, settings } = options;
@@ -63,19 +73,28 @@ export class OAuth {
   through(fetchPlain: Fetch): Fetch {
     return async (url, init = {}) => {
       if (new URL(url).origin !== this.#options.server.origin) return fetchPlain(url, init);
-      const done = new Set<Challenge["kind"]>();
-      const tokens = await this.#current();
-      for (let used = tokens; ;) {
+      const [done, wanted] = [new Set<Challenge["kind"]>(), new Set<string>()];
+      let issued: Tokens | undefined;
+      let found = 0;
+      for (let used = await this.#current(); ;) {
         const response = await fetchPlain(url, bearing(init, used));
         const challenge = challengeOf(response);
-        if (challenge === undefined) return response;
-        if (done.has(challenge.kind)) {
-          if (challenge.kind === "unauthorized") await this.#forget(used);
+        if (challenge === undefined) {
+          for (const key of wanted) this.#rests.end(key);
           return response;
         }
-        done.add(challenge.kind);
+        if (done.has(challenge.kind)) {
+          if (challenge.kind === "unauthorized" && used === issued) await this.#forget(used);
+          return response;
+        }
+        wanted.add(keyOf(challenge));
         await response.body?.cancel().catch(() => {});
-        used = await this.#renewed(used, challenge, init.signal ?? this.#end.signal);
+        const renewal = await this.#renewed(used, challenge, init.signal ?? this.#end.signal);
+        used = renewal.tokens;
+        if (isMadeFor(challenge, renewal)) {
+          issued = used;
+          done.add(challenge.kind);
+        } else if (++found === MOST_FOUND) done.add(challenge.kind);
       }
     };
   }
@@ -85,7 +104,7 @@ export class OAuth {
     this.#end.abort(new DOMException("The connector has ended", "AbortError"));
   }
 
-  async #renewed(used: Tokens | undefined, challenge: Challenge, signal: AbortSignal): Promise<Tokens> {
+  async #renewed(used: Tokens | undefined, challenge: Challenge, signal: AbortSignal): Promise<Renewal> {
     const either = AbortSignal.any([signal, this.#end.signal]);
     try {
       return await this.#work.join(either, (told) => this.#authorized(used, challenge, told));
@@ -95,32 +114,59 @@ export class OAuth {
     }
   }
 
-  async #authorized(used: Tokens | undefined, challenge: Challenge, signal: AbortSignal): Promise<Tokens> {
-    const { tokens: before } = this.#login ?? {};
-    if (before !== undefined && before.access_token !== used?.access_token) return before;
+  async #authorized(used: Tokens | undefined, challenge: Challenge, waited: AbortSignal): Promise<Renewal> {
+    const before = this.#login?.tokens;
+    if (before !== undefined && before.access_token !== used?.access_token)
+      return { tokens: before, issuedFor: undefined };
     // Another process may have been faster.
-    const kept = await this.#load();
-    if (kept?.tokens !== undefined && kept.tokens.access_token !== used?.access_token) {
-      this.#login = kept;
-      return kept.tokens;
-    }
-    if (this.#refusal !== undefined && performance.now() < this.#refusal.until) throw this.#refusal.error;
+    const other = await this.#other(used);
+    if (other?.tokens !== undefined) return { tokens: other.tokens, issuedFor: undefined };
+    const key = keyOf(challenge);
+    const wanted = this.#wanted(challenge);
+    const rest = this.#rests.of(key);
+    const isRefreshed = !wanted.isMore && this.#login?.tokens?.refresh_token !== undefined;
+    if (rest !== undefined && !isRefreshed) throw rest;
+    let found: Login | undefined;
+    let isAsked = false;
     try {
-      const login = await this.#authorization.get(this.#login, this.#wanted(challenge), signal);
+      const login = await this.#authorization.get(this.#login, wanted, {
+        waited,
+        end: this.#end.signal,
+        spent: async () => {
+          found = await this.#other(used);
+          if (found === undefined) this.#login = withoutRefresh(this.#login);
+          return found;
+        },
+        mayAsk: () => {
+          if (rest !== undefined) throw rest;
+        },
+        asked: () => {
+          isAsked = true;
+          this.#rests.begin(key, this.#refusals.givenUp());
+        },
+        clientLost: () => {
+          this.#login = withoutClient(this.#login);
+        },
+      });
+      if (login.tokens === undefined) throw this.#refusals.nobody();
+      if (login === found) return { tokens: login.tokens, issuedFor: undefined };
+      if (isAsked) this.#rests.begin(key, this.#refusals.inVain());
       this.#learn(login);
       this.#login = login;
-      if (login.tokens === undefined) throw this.#refusals.nobody();
       await this.#kept("keep", () => this.#options.settings.tokens.save(this.#key, JSON.stringify(login)));
-      return login.tokens;
+      return { tokens: login.tokens, issuedFor: challenge };
     } catch (error) {
-      if (!signal.aborted && error instanceof ConnectorError && ASKED.has(error.code)) {
-        this.#refusal = { error, until: performance.now() + REST_MS };
-        // The server may have forgotten the client that registered itself: the next login registers it again.
-        const { issuer, tokens } = this.#login ?? {};
-        if (issuer !== undefined) this.#login = { issuer, ...(tokens !== undefined && { tokens }) };
-      }
+      if (error instanceof ConnectorError && ASKED.has(error.code)) this.#rests.begin(key, error);
       throw error;
     }
+  }
+
+  /** What another process got in place of the tokens that were used. */
+  async #other(used: Tokens | undefined): Promise<Login | undefined> {
+    const kept = await this.#load();
+    if (kept?.tokens === undefined || kept.tokens.access_token === used?.access_token) return undefined;
+    this.#login = kept;
+    return kept;
   }
 
   #wanted({ kind, resourceMetadataUrl, scope }: Challenge): Wanted {
@@ -156,8 +202,10 @@ export class OAuth {
   async #forget(used: Tokens | undefined): Promise<void> {
     const login = this.#login;
     if (used === undefined || login?.tokens?.access_token !== used.access_token) return;
-    const { issuer, client } = login;
-    this.#login = { issuer, ...(client !== undefined && { client }) };
+    // What another process got in the meantime is not what was refused.
+    if ((await this.#other(used)) !== undefined || this.#login !== login) return;
+    const { tokens: _, ...rest } = login;
+    this.#login = rest;
     await this.#kept("delete", () => this.#options.settings.tokens.delete(this.#key));
   }
 
@@ -174,6 +222,30 @@ export class OAuth {
       throw this.#refusals.of("CONFIG_INVALID", message, error);
     }
   }
+}
+
+function isMadeFor(challenge: Challenge, { issuedFor }: Renewal): boolean {
+  if (issuedFor === undefined) return false;
+  // Any new token is one that the server should take. What rights it has depends on who asked for it.
+  return challenge.kind === "unauthorized" || issuedFor === challenge;
+}
+
+/** What a person would be asked for. */
+function keyOf({ kind, scope }: Challenge): string {
+  return kind === "unauthorized" ? kind : `${kind} ${(scope ?? "").split(" ").toSorted().join(" ")}`;
+}
+
+function withoutRefresh(login: Login | undefined): Login | undefined {
+  if (login?.tokens === undefined) return login;
+  const { refresh_token: _, ...tokens } = login.tokens;
+  return { ...login, tokens };
+}
+
+/** The next login registers the client again. As long as tokens can be refreshed, they are that client's. */
+function withoutClient(login: Login | undefined): Login | undefined {
+  if (login === undefined || login.tokens?.refresh_token !== undefined) return login;
+  const { client: _, redirectUrl: __, ...rest } = login;
+  return rest;
 }
 
 /** Failures after which somebody would be asked to log in again. */

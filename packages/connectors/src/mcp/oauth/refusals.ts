@@ -38,6 +38,22 @@ export class Refusals {
     );
   }
 
+  /** Whoever comes after a login that nobody waited for. */
+  givenUp(): ConnectorError {
+    return this.of(
+      "AUTH_REQUIRED",
+      `Nobody logged in to "${this.#id}": the last login was given up. Try again later`,
+    );
+  }
+
+  /** Whoever comes after a login whose tokens the server did not take. */
+  inVain(): ConnectorError {
+    return this.of(
+      "AUTH_FAILED",
+      `Cannot use "${this.#id}": the server did not take what the last login gave. Try again later`,
+    );
+  }
+
   /** `what` is what was asked of the authorization server. */
   from(error: unknown, what: string): ConnectorError {
     if (error instanceof ConnectorError) return error;

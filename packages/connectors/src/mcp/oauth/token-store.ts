@@ -40,7 +40,8 @@ export function vaultTokens(vault: Vault): TokenStore {
       try {
         return vault.read(nameOf(key), key.connector);
       } catch (error) {
-        if (error instanceof VaultError && error.code === "NOT_FOUND") return undefined;
+        // Not granted: whoever saved it came to its end before the grant. The next login grants it.
+        if (error instanceof VaultError && NOTHING.has(error.code)) return undefined;
         throw error;
       }
     },
@@ -53,6 +54,8 @@ export function vaultTokens(vault: Vault): TokenStore {
     },
   };
 }
+
+const NOTHING: ReadonlySet<string> = new Set(["NOT_FOUND", "NOT_GRANTED"]);
 
 function textOf({ connector, server, client }: TokenKey): string {
   return JSON.stringify([connector, server, client]);

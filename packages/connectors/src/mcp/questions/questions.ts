@@ -214,13 +214,15 @@ const ACTIONS = ["accept", "decline", "cancel"] as const;
 /** Without an answer the question was not answered, which is neither yes nor no. */
 function actionOf(answer: { readonly action: ElicitAnswer["action"] } | undefined): ElicitAnswer["action"] {
   if (answer === undefined) return "cancel";
-  const action = ACTIONS.find((one) => one === answer.action);
+  // What a host gives may be anything.
+  const given = answer as typeof answer | null;
+  const action = ACTIONS.find((one) => one === given?.action);
   if (action === undefined) throw failure();
   return action;
 }
 
 function isSampleAnswer(answer: SampleAnswer): boolean {
-  const { model, content, stopReason } = answer as Partial<SampleAnswer>;
+  const { model, content, stopReason } = (answer as Partial<SampleAnswer> | null) ?? {};
   if (typeof model !== "string" || !isSampleContent(content)) return false;
   return stopReason === undefined || typeof stopReason === "string";
 }
