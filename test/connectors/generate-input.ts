@@ -137,7 +137,9 @@ export class InputGenerator {
   }
 
   #pick<T>(from: readonly T[]): T {
-    return from[this.#below(from.length)] as T;
+    const picked = from[this.#below(from.length)];
+    if (picked === undefined) throw new Error("Cannot pick from nothing");
+    return picked;
   }
 
   #below(end: number): number {

@@ -145,7 +145,7 @@ describe.each(APIS)("the API of $name", ({ file, operations, oneIn = 1, wronglyR
       const tools = await connector.tools({ signal: nobody });
       const refused: Record<string, string> = {};
       const isCalled = (at: number): boolean => at % oneIn === 0 || process.env["PRISM_ALL"] !== undefined;
-      const left = tools.filter((_, at) => isCalled(at)).values();
+      const left = tools.filter((_tool, at) => isCalled(at)).values();
       const callAll = async (): Promise<void> => {
         for (const tool of left) {
           const input = inputFor(tool);
