@@ -38,7 +38,7 @@ export class GuardedConnector implements Connector {
   readonly #lists = new WeakMap<readonly BackendTool[], readonly BackendTool[]>();
   readonly #tools = new WeakMap<BackendTool, BackendTool>();
   /** An error that is thrown again is the same for those who see it. */
-  readonly #errors = new WeakMap<ConnectorError, ConnectorError>();
+  readonly #errors = new WeakMap<ConnectorError, Promise<ConnectorError>>();
 
   constructor(connector: Connector, hidden: Hidden) {
     this.id = connector.id;
@@ -138,17 +138,21 @@ export class GuardedConnector implements Connector {
   async #shownError(error: unknown, { signal }: BackendRequest): Promise<unknown> {
     const { inErrors } = this.#hidden;
     if (!(error instanceof ConnectorError)) return shownCause(error, inErrors, signal);
-    const known = this.#errors.get(error);
-    if (known !== undefined) return known;
+    // Several may have waited for the same work.
+    let shown = this.#errors.get(error);
+    if (shown === undefined) this.#errors.set(error, (shown = this.#shownConnectorError(error, signal)));
+    return shown;
+  }
+
+  async #shownConnectorError(error: ConnectorError, signal: AbortSignal): Promise<ConnectorError> {
+    const { inErrors } = this.#hidden;
     const { connector, code, hasNoEffect } = error;
     const message = inErrors.hide(error.message);
     const details = (await hideInData(error.details, inErrors)) as Json | undefined;
     const cause = await shownCause(error.cause, inErrors, signal);
     if (message === error.message && details === error.details && cause === error.cause) return error;
     const options = { cause, hasNoEffect, ...(details === undefined ? {} : { details }) };
-    const shown = new ConnectorError(connector, code, message, options);
-    this.#errors.set(error, shown);
-    return shown;
+    return new ConnectorError(connector, code, message, options);
   }
 }
 
