@@ -48,7 +48,10 @@ import { LONGEST_MS, within } from "../loop/wait.ts";
 
 /** How long a run that is to be suspended, for a decision or a yield, waits for its other calls. */
 const SUSPEND_GRACE_MS = 1000;
-/** A replay waits for no tool and for no timer. However short the time of its run was, a busy machine may take longer. */
+/**
+ * A replay to the program's own end waits for no tool and no timer: however short the time of its run was, a busy machine
+ * may take longer.
+ */
 const REPLAY_MS = 30_000;
 /** How long a run whose time is up may take to come to rest, in addition to its processor time. */
 const REST_MS = 10_000;
@@ -103,8 +106,8 @@ export class Run {
       },
       () => this.#advance(),
     );
-    const isReplay = setup.tools === undefined;
-    const wallTimeMs = isReplay ? Math.max(limits.wallTimeMs, REPLAY_MS) : limits.wallTimeMs;
+    const mayTakeLonger = setup.tools === undefined && recorder.stopped === undefined;
+    const wallTimeMs = mayTakeLonger ? Math.max(limits.wallTimeMs, REPLAY_MS) : limits.wallTimeMs;
     this.#deadline = new Deadline(wallTimeMs, () => this.#onDeadline());
     const listener = {
       onReport: (report: Report) => this.#onReport(report),
@@ -324,7 +327,10 @@ export class Run {
 
   #onDeadline(): void {
     const { name } = this.#phase;
-    if (this.#setup.suspendsAtDeadline && (name === "running" || name === "due")) {
+    const { stopped } = this.#recorder;
+    // A replay of a run that was stopped ends as the run did, however far it has come by then.
+    if (this.#setup.tools === undefined && stopped !== undefined) this.#stop(stopped);
+    else if (this.#setup.suspendsAtDeadline && (name === "running" || name === "due")) {
       clearTimeout(this.#grace);
       // A program that computes may still use its processor time. The timer also keeps the process alive until then.
       const { cpuTimeMs } = this.#recorder.header.limits;

@@ -412,6 +412,13 @@ describe("replay", () => {
     expect(await host.replay(hurried).result).toMatchObject({ status: "completed", value });
   });
 
+  test("a run that was stopped while it computed replays to the same end", async () => {
+    const handle = host.start({ source: "for (;;) await null", tools, limits: { wallTimeMs: 100 } });
+    const original = (await handle.result) as { failure: object };
+    expect(original).toMatchObject(failed("timeout", /longer than 100 ms/));
+    expect(await host.replay(handle.ledger()).result).toMatchObject({ failure: original.failure });
+  });
+
   test("a run the host ended replays to the same end", async () => {
     const handle = host.start({
       source: "await tools.hang({})",
