@@ -87,8 +87,11 @@ const CASES: readonly string[] = [
   "[() => new FormData(), () => new Response(), () => new Request('http://a')].map((make) => { try { structuredClone(make()); return 'cloned' } catch (error) { return [error.name, error.code] } })",
 ];
 
+const IS_OLD = Number.parseInt(process.versions.node, 10) < 24;
+
 describe("a program's blobs, forms, requests and responses [handles:103]", () => {
-  test.each(CASES)("%s", async (expression) => {
+  // An older Node.js differs from the standard in some of these.
+  test.skipIf(IS_OLD).each(CASES)("%s", async (expression) => {
     using guest = await openGuest({ withWeb: true });
     const expected = (await runInThisContext(`(async () => (${expression}))()`)) as unknown;
     expect(guest.settle(expression)).toEqual(JSON.parse(JSON.stringify(expected)));

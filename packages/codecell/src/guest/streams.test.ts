@@ -119,38 +119,42 @@ describe("a program's streams [handles:103]", () => {
     );
   });
 
-  test("any program of reads, writes, errors and aborts sees the same as in Node.js", async () => {
-    using guest = await openGuest({ withWeb: true });
-    const common = [
-      "note(() => writer.write(log.length))",
-      "note(() => reader.read())",
-      "note(() => writer.ready)",
-      "note(() => reader.closed)",
-      "note(() => writer.closed)",
-      "log.push(writer.desiredSize)",
-      "await turns(8)",
-    ];
-    // Not both: after an error or terminate, Node.js calls functions of the transformer that it has forgotten.
-    const step = oneof(
-      array(
-        constantFrom(
-          ...common,
-          "note(() => writer.close())",
-          "note(() => writer.abort('a'))",
-          "note(() => reader.cancel('c'))",
+  // An older Node.js differs from the standard here.
+  const isOld = Number.parseInt(process.versions.node, 10) < 24;
+  test.skipIf(isOld)(
+    "any program of reads, writes, errors and aborts sees the same as in Node.js",
+    async () => {
+      using guest = await openGuest({ withWeb: true });
+      const common = [
+        "note(() => writer.write(log.length))",
+        "note(() => reader.read())",
+        "note(() => writer.ready)",
+        "note(() => reader.closed)",
+        "note(() => writer.closed)",
+        "log.push(writer.desiredSize)",
+        "await turns(8)",
+      ];
+      // Not both: after an error or terminate, Node.js calls functions of the transformer that it has forgotten.
+      const step = oneof(
+        array(
+          constantFrom(
+            ...common,
+            "note(() => writer.close())",
+            "note(() => writer.abort('a'))",
+            "note(() => reader.cancel('c'))",
+          ),
+          { maxLength: 12 },
         ),
-        { maxLength: 12 },
-      ),
-      array(constantFrom(...common, "control.error('e')", "control.terminate()"), { maxLength: 12 }),
-    );
-    await assert(
-      asyncProperty(
-        step,
-        integer({ min: 0, max: 3 }),
-        integer({ min: 0, max: 3 }),
-        boolean(),
-        async (steps, writable, readable, isSlow) => {
-          const script = `(async () => { ${SETUP}
+        array(constantFrom(...common, "control.error('e')", "control.terminate()"), { maxLength: 12 }),
+      );
+      await assert(
+        asyncProperty(
+          step,
+          integer({ min: 0, max: 3 }),
+          integer({ min: 0, max: 3 }),
+          boolean(),
+          async (steps, writable, readable, isSlow) => {
+            const script = `(async () => { ${SETUP}
             const log = []; let control; let count = 0;
             const note = (action) => { const id = count++; try { action().then((value) => log.push([id, "kept", value]), (error) => log.push([id, "failed", error?.name ?? error])) } catch (error) { log.push([id, "threw", error.name]) } };
             const through = new TransformStream({ start(c) { control = c }, ${isSlow ? "async" : ""} transform(chunk, c) { ${isSlow ? "await turns(3);" : ""} log.push(["transform", chunk]); c.enqueue(chunk) }, flush() { log.push("flush") }, cancel(reason) { log.push(["cancel", reason]) } }, { highWaterMark: ${writable} }, { highWaterMark: ${readable} });
@@ -159,11 +163,12 @@ describe("a program's streams [handles:103]", () => {
             ${steps.map((one) => `try { ${one} } catch (error) { log.push(error?.name ?? error) }`).join(";\n")};
             await turns(60);
             return log })()`;
-          const expected = (await runInThisContext(script)) as unknown;
-          expect(guest.settle(script)).toEqual(JSON.parse(JSON.stringify(expected)));
-        },
-      ),
-      { numRuns: 150 },
-    );
-  });
+            const expected = (await runInThisContext(script)) as unknown;
+            expect(guest.settle(script)).toEqual(JSON.parse(JSON.stringify(expected)));
+          },
+        ),
+        { numRuns: 150 },
+      );
+    },
+  );
 });

@@ -58,8 +58,12 @@ class FolderCache implements DescriptionCache {
       assertOwn(await stat(this.#folder), "its folder");
       // A link would say what is read, and a pipe would never end.
       const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-      await using handle = await open(file, flags);
-      return await this.#read(handle);
+      const handle = await open(file, flags);
+      try {
+        return await this.#read(handle);
+      } finally {
+        await handle.close();
+      }
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;
       throw faultOf(error, "read");
