@@ -21,7 +21,7 @@ function guarded(call: (request: ToolRequest) => unknown, tools: readonly Backen
     identity: "shop",
     isTrusted: true,
     check: async () => ({ tools: 0 }),
-    tools: async () => tools,
+    tools: async () => [...tools],
     callTool: async (_name, _input, request) => ({ data: call(request) }),
     onChange: () => () => {},
     [Symbol.asyncDispose]: async () => {},
@@ -174,4 +174,25 @@ describe("schemas", () => {
     expect([shown?.name, made]).toEqual(["[hidden]", 0]);
     expect(shown?.inputSchema).toBe(inputSchema);
   });
+});
+
+test("a tool is searched once, however often the tools are listed", async () => {
+  let reads = 0;
+  const tool: BackendTool = {
+    name: "buy",
+    get description() {
+      reads++;
+      return `Buys with ${SECRET}`;
+    },
+  };
+  const connector = guarded(() => null, [tool, { name: "sell" }]);
+  const lists = await Promise.all([1, 2].map(() => connector.tools({ signal: nobody })));
+  reads = 0;
+  const [first, second] = await connector.tools({ signal: nobody });
+  expect(reads).toBe(0);
+  expect(first).toMatchObject({ name: "buy", description: "Buys with [hidden]" });
+  for (const list of lists) {
+    expect(list[0]).toBe(first);
+    expect(list[1]).toBe(second);
+  }
 });

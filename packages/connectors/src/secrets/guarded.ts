@@ -35,7 +35,7 @@ export class GuardedConnector implements Connector {
   readonly context?: Context;
   readonly #connector: Connector;
   readonly #hidden: Hidden;
-  readonly #lists = new WeakMap<readonly BackendTool[], readonly BackendTool[]>();
+  /** A tool is searched once: connectors copy their lists for each reader, and not what is in the lists. */
   readonly #tools = new WeakMap<BackendTool, BackendTool>();
   /** An error that is thrown again is the same for those who see it. */
   readonly #errors = new WeakMap<ConnectorError, Promise<ConnectorError>>();
@@ -70,13 +70,11 @@ export class GuardedConnector implements Connector {
   async tools(request: BackendRequest): Promise<readonly BackendTool[]> {
     try {
       const tools = await this.#connector.tools(request);
-      const known = this.#lists.get(tools);
-      if (known !== undefined) return known;
-      const data = tools.map((tool) => dataOf(tool));
+      const fresh = tools.filter((tool) => !this.#tools.has(tool));
+      const data = fresh.map((tool) => dataOf(tool));
       const shown = (await hideInData(data, this.#hidden.inData)) as typeof data;
-      const list = Object.freeze(tools.map((tool, at) => this.#tool(tool, shown[at] as BackendTool)));
-      this.#lists.set(tools, list);
-      return list;
+      for (const [at, tool] of fresh.entries()) this.#keep(tool, shown[at] as BackendTool);
+      return Object.freeze(tools.map((tool) => this.#tools.get(tool) as BackendTool));
     } catch (error) {
       throw await this.#shownError(error, request);
     }
@@ -124,15 +122,14 @@ export class GuardedConnector implements Connector {
   }
 
   /** Schemas are read when somebody asks for them, as those of large descriptions are. */
-  #tool(tool: BackendTool, shown: BackendTool): BackendTool {
-    const known = this.#tools.get(tool);
-    if (known !== undefined) return known;
+  #keep(tool: BackendTool, shown: BackendTool): void {
+    // Somebody who asked at the same time may have been faster.
+    if (this.#tools.has(tool)) return;
     const own = { ...shown };
     for (const key of SCHEMAS) {
       if (isMadeLater(tool, key)) Object.defineProperty(own, key, { enumerable: true, get: () => tool[key] });
     }
     this.#tools.set(tool, Object.freeze(own));
-    return own;
   }
 
   async #shownError(error: unknown, { signal }: BackendRequest): Promise<unknown> {
