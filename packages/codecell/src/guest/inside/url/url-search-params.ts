@@ -18,33 +18,18 @@ import {
   type List,
   list,
   primordial,
-  regExpExec,
   stringCharAt,
   stringIndexOf,
   stringSlice,
 } from "../primordials.ts";
 import { percentDecode } from "./url-percent.ts";
 import { type Pair, toPairs, toWellFormedText } from "../web/webidl.ts";
+import { swap } from "../web/swap.ts";
 
 const { TypeError } = primordial;
 const encodePercent = encodeURIComponent;
 const FORM_EXTRA = /%20|[!'()~]/g;
 const PLUS = /\+/g;
-
-function swap(text: string, pattern: RegExp, change: (found: string) => string): string {
-  pattern.lastIndex = 0;
-  let found = regExpExec(pattern, text);
-  if (found === null) return text;
-  const parts = list<string>();
-  let from = 0;
-  for (; found !== null; found = regExpExec(pattern, text)) {
-    append(parts, stringSlice(text, from, found.index));
-    append(parts, change(found[0]));
-    from = found.index + found[0].length;
-  }
-  append(parts, stringSlice(text, from));
-  return arrayJoin(parts, "");
-}
 
 function formEncode(text: string): string {
   return swap(encodePercent(text), FORM_EXTRA, (found) => {

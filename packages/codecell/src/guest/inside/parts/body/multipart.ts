@@ -5,7 +5,6 @@
  */
 import {
   append,
-  arrayJoin,
   at,
   list,
   type List,
@@ -23,6 +22,7 @@ import { type BlobData, blobDataOf, ownCopy, decodeUtf8, fileDataOf, makeFile, s
 import type { FormEntry } from "./form-data.ts";
 import { replaceBreaks } from "./line-breaks.ts";
 import { parameterOf } from "./mime-type.ts";
+import { swap } from "../../web/swap.ts";
 
 const { TypeError, Uint8Array } = primordial;
 const HEX = "0123456789abcdef";
@@ -77,21 +77,6 @@ function makeBoundary(): string {
     text += `${HEX[byte >> 4] as string}${HEX[byte & 15] as string}`;
   }
   return text;
-}
-
-function swap(text: string, pattern: RegExp, change: (found: string) => string): string {
-  pattern.lastIndex = 0;
-  let found = regExpExec(pattern, text);
-  if (found === null) return text;
-  const parts = list<string>();
-  let from = 0;
-  for (; found !== null; found = regExpExec(pattern, text)) {
-    append(parts, stringSlice(text, from, found.index));
-    append(parts, change(found[0]));
-    from = found.index + found[0].length;
-  }
-  append(parts, stringSlice(text, from));
-  return arrayJoin(parts, "");
 }
 
 function escapeName(name: string): string {

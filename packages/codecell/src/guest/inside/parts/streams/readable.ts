@@ -21,6 +21,7 @@ import {
   withResolvers,
 } from "../../primordials.ts";
 import { toText } from "../../web/webidl.ts";
+import { isMade, make } from "./making.ts";
 import { pipe, type PipeOptions } from "./pipe.ts";
 import { called, chained, handled, noop, rejected, resolved } from "./promises.ts";
 import { assertObject, type GivenFunction, callbackOf, toStrategy } from "./queue.ts";
@@ -50,18 +51,6 @@ import { writableStateOf } from "./writable.ts";
 
 const { TypeError } = primordial;
 
-let isMaking = false;
-
-/** Makes an object of a class that a program cannot construct, or only in another way. */
-function make<T>(build: () => T): T {
-  isMaking = true;
-  try {
-    return build();
-  } finally {
-    isMaking = false;
-  }
-}
-
 /** Undefined for what is not a ReadableStream. */
 export let readableStateOf: (value: unknown) => ReadableState | undefined;
 /** The stream that a program gets for a state. */
@@ -78,8 +67,7 @@ export class ReadableStream {
   }
 
   constructor(source: unknown = undefined, strategy: unknown = undefined) {
-    if (isMaking) {
-      isMaking = false;
+    if (isMade()) {
       this.#state = source as ReadableState;
       return;
     }
@@ -264,8 +252,7 @@ export class ReadableStreamDefaultController {
   readonly #state: SourceController;
 
   constructor(state: SourceController) {
-    if (!isMaking) throw new TypeError("Illegal constructor");
-    isMaking = false;
+    if (!isMade()) throw new TypeError("Illegal constructor");
     this.#state = state;
   }
 
@@ -302,8 +289,7 @@ export class ReadableStreamDefaultReader {
 
   constructor(stream: unknown) {
     let state: ReadableState | undefined;
-    if (isMaking) {
-      isMaking = false;
+    if (isMade()) {
       state = stream as ReadableState;
     } else {
       requireArguments("make a reader", arguments.length, 1);

@@ -26,11 +26,11 @@ import {
   type Transformer,
   type TransformState,
 } from "./transform-core.ts";
+import { isMade, make } from "./making.ts";
 import { type WritableStream, wrapWritable } from "./writable.ts";
 
 const { RangeError, TypeError } = primordial;
 
-let isMaking = false;
 
 interface Sides {
   readonly readable: ReadableStream;
@@ -64,7 +64,7 @@ export class TransformStream {
     }
     const readStrategy = toStrategy(readableStrategy, 0);
     const state = createTransform(toStrategy(writableStrategy, 1), readStrategy);
-    const shown = makeController(state);
+    const shown = make(() => new TransformStreamDefaultController(state));
     const started = withResolvers();
     startTransform(
       state,
@@ -96,21 +96,11 @@ export class TransformStream {
   }
 }
 
-function makeController(state: TransformState): TransformStreamDefaultController {
-  isMaking = true;
-  try {
-    return new TransformStreamDefaultController(state);
-  } finally {
-    isMaking = false;
-  }
-}
-
 export class TransformStreamDefaultController {
   readonly #state: TransformState;
 
   constructor(state: TransformState) {
-    if (!isMaking) throw new TypeError("Illegal constructor");
-    isMaking = false;
+    if (!isMade()) throw new TypeError("Illegal constructor");
     this.#state = state;
   }
 

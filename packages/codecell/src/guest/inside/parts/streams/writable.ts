@@ -4,6 +4,7 @@
 import { abortWith, createSignal, type AbortSignal } from "../../web/abort.ts";
 import { dressClass, requireArguments } from "../../expose.ts";
 import { apply, primordial, record } from "../../primordials.ts";
+import { isMade, make } from "./making.ts";
 import { called, rejected, resolved } from "./promises.ts";
 import { assertObject, callbackOf, toStrategy } from "./queue.ts";
 import {
@@ -27,17 +28,6 @@ import {
 
 const { TypeError } = primordial;
 
-let isMaking = false;
-
-function make<T>(build: () => T): T {
-  isMaking = true;
-  try {
-    return build();
-  } finally {
-    isMaking = false;
-  }
-}
-
 /** Undefined for what is not a WritableStream. */
 export let writableStateOf: (value: unknown) => WritableState | undefined;
 /** The stream that a program gets for a state. */
@@ -54,8 +44,7 @@ export class WritableStream {
   }
 
   constructor(sink: unknown = undefined, strategy: unknown = undefined) {
-    if (isMaking) {
-      isMaking = false;
+    if (isMade()) {
       this.#state = sink as WritableState;
       return;
     }
@@ -117,8 +106,7 @@ export class WritableStreamDefaultController {
   readonly #signal: AbortSignal = createSignal();
 
   constructor(state: SinkController) {
-    if (!isMaking) throw new TypeError("Illegal constructor");
-    isMaking = false;
+    if (!isMade()) throw new TypeError("Illegal constructor");
     this.#state = state;
     state.onAbort = (reason) => abortWith(this.#signal, reason);
   }
@@ -141,8 +129,7 @@ export class WritableStreamDefaultWriter {
 
   constructor(stream: unknown) {
     let state: WritableState | undefined;
-    if (isMaking) {
-      isMaking = false;
+    if (isMade()) {
       state = stream as WritableState;
     } else {
       requireArguments("make a writer", arguments.length, 1);
