@@ -31,7 +31,7 @@ const APIS: readonly Api[] = [
     name: "GitHub (3.0)",
     file: resolve("@octokit/openapi/generated/api.github.com.json"),
     operations: 1222,
-    // A minute for all of them, on a machine that does nothing else.
+    // All of them take one to two minutes beside other tests.
     oneIn: 4,
   },
   { name: "Netlify (Swagger 2)", file: resolve("@netlify/open-api/dist/swagger.json"), operations: 181 },

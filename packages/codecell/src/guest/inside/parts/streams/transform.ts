@@ -31,7 +31,6 @@ import { type WritableStream, wrapWritable } from "./writable.ts";
 
 const { RangeError, TypeError } = primordial;
 
-
 interface Sides {
   readonly readable: ReadableStream;
   readonly writable: WritableStream;
